@@ -1,0 +1,34 @@
+#include "base/error.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace narrow {
+
+std::string Error::to_string() const {
+  std::string out = fmt::format("error: {}", message);
+  if (!where.file.empty()) {
+    out += fmt::format("\n  --> {}", where.file);
+    if (where.line > 0) out += fmt::format(":{}", where.line);
+    if (where.line > 0 && where.column > 0) out += fmt::format(":{}", where.column);
+    if (!where.text.empty()) {
+      out += fmt::format("\n   |  {}", where.text);
+      if (where.column > 0) {
+        out += fmt::format("\n   |  {}{}", std::string(static_cast<std::size_t>(where.column - 1), ' '),
+                           std::string(static_cast<std::size_t>(where.length > 0 ? where.length : 1), '^'));
+      }
+    }
+  }
+  for (const std::string& note : notes) out += fmt::format("\n  note: {}", note);
+  if (!help.empty()) out += fmt::format("\n  help: {}", help);
+  return out;
+}
+
+void check_failed(const char* condition, const char* file, int line, const std::string& detail) {
+  std::fprintf(stderr, "internal error: %s:%d: '%s' does not hold%s%s\n  help: this is a bug in narrow; please report it with the command line\n",
+               file, line, condition, detail.empty() ? "" : ": ", detail.c_str());
+  std::fflush(stderr);
+  std::_Exit(static_cast<int>(ExitCode::kInternal));
+}
+
+}  // namespace narrow

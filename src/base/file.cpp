@@ -1,0 +1,118 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace narrow {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string why(int code) { return std::strerror(code); }
+
+// Closes and removes the temporary file unless it was renamed into place.
+struct TemporaryFile {
+  int descriptor = -1;
+  std::string name;
+  ~TemporaryFile() {
+    if (descriptor >= 0) ::close(descriptor);
+    if (!name.empty()) ::unlink(name.c_str());
+  }
+};
+
+Status open_temporary(const std::string& path, TemporaryFile* file) {
+  const fs::path target(path);
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  std::error_code code;
+  if (fs::is_directory(target, code)) return error("cannot write '{}': it is a folder", path).with_help("give a file name");
+  if (!fs::is_directory(folder, code)) {
+    return error("cannot write '{}': the folder '{}' does not exist", path, folder.string()).with_help("create the folder first");
+  }
+  std::string name = (folder / ("." + target.filename().string() + ".XXXXXX")).string();
+  const int descriptor = ::mkstemp(name.data());
+  if (descriptor < 0) {
+    return error("cannot write '{}': {}", path, why(errno)).with_help("choose another output path with -o");
+  }
+  file->descriptor = descriptor;
+  file->name = name;
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path) {
+  const auto mapped = NARROW_TRY(MappedFile::open(path));
+  const auto bytes = mapped->bytes();
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+Status write_file(const std::string& path, std::string_view bytes) {
+  const std::string_view pieces[] = {bytes};
+  return write_file(path, pieces);
+}
+
+Status write_file(const std::string& path, std::span<const std::string_view> pieces) {
+  TemporaryFile file;
+  NARROW_TRY(open_temporary(path, &file));
+  const auto failed = [&](int code) -> Status {
+    return error("cannot write '{}': {}", path, why(code))
+        .with_help(code == ENOSPC ? "free some disk space or choose another output path with -o; the old file, if any, is untouched"
+                                  : "the old file, if any, is untouched");
+  };
+  for (std::string_view piece : pieces) {
+    while (!piece.empty()) {
+      const ssize_t written = ::write(file.descriptor, piece.data(), piece.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return failed(errno);
+      piece.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  if (::fchmod(file.descriptor, 0666 & ~mask) != 0 || ::fsync(file.descriptor) != 0) return failed(errno);
+  const int descriptor = std::exchange(file.descriptor, -1);
+  if (::close(descriptor) != 0) return failed(errno);
+  if (::rename(file.name.c_str(), path.c_str()) != 0) return failed(errno);
+  file.name.clear();
+  return {};
+}
+
+Status check_writable(const std::string& path) {
+  TemporaryFile file;
+  return open_temporary(path, &file);
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return error("cannot open '{}': {}", path, why(errno)).with_help("check the path");
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+    ::close(descriptor);
+    return error("cannot read '{}': not a regular file", path).with_help("check the path");
+  }
+  const auto size = static_cast<std::size_t>(status.st_size);
+  const std::byte* data = nullptr;
+  if (size > 0) {
+    void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (address == MAP_FAILED) {
+      const int code = errno;
+      ::close(descriptor);
+      return error("cannot map '{}': {}", path, why(code));
+    }
+    data = static_cast<const std::byte*>(address);
+  }
+  ::close(descriptor);
+  return std::shared_ptr<const MappedFile>(new MappedFile(data, size));
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+}  // namespace narrow

@@ -1,0 +1,39 @@
+// Files. Every product is written to a temporary name beside its place and renamed: a killed or failed run leaves the
+// old file or the new one, never half a file.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace narrow {
+
+Result<std::string> read_file(const std::string& path);
+// Errors: the folder does not exist, not writable, disk full; the old file is then untouched.
+Status write_file(const std::string& path, std::string_view bytes);
+// For products written piece by piece: `pieces` are written in order.
+Status write_file(const std::string& path, std::span<const std::string_view> pieces);
+// Says at once whether `path` could be written, before minutes of work are spent. Creates nothing that stays.
+Status check_writable(const std::string& path);
+
+// A read-only memory-mapped file. Empty files give an empty span.
+class MappedFile {
+ public:
+  static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  MappedFile(const std::byte* data, std::size_t size) : data_(data), size_(size) {}
+  const std::byte* data_;
+  std::size_t size_;
+};
+
+}  // namespace narrow

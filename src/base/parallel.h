@@ -1,0 +1,23 @@
+// Threads. OpenMP, because oneDNN brings it and two pools would fight. Chunks are fixed by the caller, never by the
+// thread count, so that a result that depends on chunking does not depend on threads.
+#pragma once
+
+#include <cstdint>
+
+namespace narrow {
+
+int thread_count();
+void set_thread_count(int threads);  // >= 1
+
+// Calls fn(i) for every i in [0, chunks); fn must not throw. Small counts run on the calling thread.
+template <typename Fn>
+void parallel_for(std::int64_t chunks, const Fn& fn) {
+  if (chunks <= 1 || thread_count() == 1) {
+    for (std::int64_t i = 0; i < chunks; ++i) fn(i);
+    return;
+  }
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < chunks; ++i) fn(i);
+}
+
+}  // namespace narrow

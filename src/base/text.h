@@ -1,0 +1,30 @@
+// Small text services: exact number printing, splitting, "did you mean", sizes and times for people.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace narrow {
+
+// Shortest decimal that reads back to the same value (std::to_chars); "nan", "inf", "-inf".
+std::string exact(float value);
+std::string exact(double value);
+
+std::vector<std::string> split(std::string_view text, char separator);
+std::string_view trim(std::string_view text);
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+std::string lower_case(std::string_view text);
+
+// The up to `limit` candidates nearest to `wanted` by edit distance (at most a third of its length away, or containing it).
+std::vector<std::string> suggest(std::string_view wanted, const std::vector<std::string>& candidates, std::size_t limit = 3);
+// "did you mean 'a', 'b' or 'c'?" or "" when nothing is near.
+std::string did_you_mean(std::string_view wanted, const std::vector<std::string>& candidates);
+
+// Shell-style match: '*' any run, '?' one character.
+bool glob_match(std::string_view pattern, std::string_view text);
+
+std::string human_bytes(double bytes);      // "1.3 MB"
+std::string human_seconds(double seconds);  // "0.02 s", "1 min 20 s"
+
+}  // namespace narrow

@@ -1,0 +1,80 @@
+#include <yaml-cpp/yaml.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace narrow {
+namespace {
+
+struct Reader {
+  std::vector<std::string> lines;
+  std::string name;
+
+  SourceSpan span(const YAML::Mark& mark, int length = 1) const {
+    SourceSpan out{.file = name, .line = mark.line + 1, .column = mark.column + 1, .length = length, .text = {}};
+    if (mark.line >= 0 && static_cast<std::size_t>(mark.line) < lines.size()) out.text = lines[static_cast<std::size_t>(mark.line)];
+    return out;
+  }
+
+  static Json scalar(const YAML::Node& node) {
+    const std::string& text = node.Scalar();
+    if (node.Tag() == "!") return text;  // quoted
+    if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") return {};
+    if (text == "true" || text == "True" || text == "TRUE") return true;
+    if (text == "false" || text == "False" || text == "FALSE") return false;
+    std::int64_t integer = 0;
+    const char* begin = text.data() + (text[0] == '+' ? 1 : 0);
+    const char* end = text.data() + text.size();
+    if (const auto r = std::from_chars(begin, end, integer); r.ec == std::errc() && r.ptr == end) return integer;
+    if (text == ".inf" || text == ".Inf") return std::numeric_limits<double>::infinity();
+    if (text == "-.inf") return -std::numeric_limits<double>::infinity();
+    if (text == ".nan" || text == ".NaN") return std::numeric_limits<double>::quiet_NaN();
+    double real = 0;
+    const bool looks_like_number = (*begin >= '0' && *begin <= '9') || *begin == '-' || *begin == '.';
+    if (const auto r = std::from_chars(begin, end, real); looks_like_number && r.ec == std::errc() && r.ptr == end) return real;
+    return text;
+  }
+
+  Result<Json> convert(const YAML::Node& node) const {
+    Json out;
+    if (node.IsScalar()) {
+      out = scalar(node);
+    } else if (node.IsSequence()) {
+      out = Json::array();
+      for (const YAML::Node& item : node) out.push_back(NARROW_TRY(convert(item)));
+    } else if (node.IsMap()) {
+      out = Json::object();
+      for (const auto& member : node) {
+        if (!member.first.IsScalar()) return error("a key of a map must be a plain word").at(span(member.first.Mark()));
+        const std::string& key = member.first.Scalar();
+        if (out.find(key) != nullptr) {
+          return error("key '{}' stands twice in the same map", key)
+              .at(span(member.first.Mark(), static_cast<int>(key.size())))
+              .with_help("remove one of the two");
+        }
+        Json value = NARROW_TRY(convert(member.second));
+        if (value.where.line == 0) value.where = span(member.first.Mark(), static_cast<int>(key.size()));
+        out[key] = std::move(value);
+      }
+    }
+    if (node.Mark().line >= 0) out.where = span(node.Mark(), node.IsScalar() ? static_cast<int>(node.Scalar().size()) : 1);
+    return out;
+  }
+};
+
+}  // namespace
+
+Result<Json> parse_yaml(std::string_view text, const std::string& name) {
+  const Reader reader{split(text, '\n'), name};
+  try {
+    return reader.convert(YAML::Load(std::string(text)));
+  } catch (const YAML::Exception& e) {
+    return error("'{}' is not valid YAML: {}", name, e.msg).at(reader.span(e.mark)).with_help("check indentation, colons and quotes near the mark");
+  }
+}
+
+}  // namespace narrow

@@ -1,0 +1,171 @@
+// An operator is one file in ops/; this is what such a file provides. Float operators and the integer operators they
+// lower to (names q...) stand in one explicit table (ops.inc). Whoever needs to know something about an operator asks
+// its OpDef: there is no switch over operators and no operator name outside ops/ and model/.
+//
+// Internal form (what normalize() establishes and everything after import relies on):
+//   * shapes are static; feature maps are channels-last: Conv, ConvTranspose, MaxPool, AveragePool, Resize read and write [N,H,W,C]
+//   * Conv weights are [O, kh, kw, I/groups]; ConvTranspose weights [O, kh, kw, I/groups] as well; Gemm is y = x·Wᵀ + b with
+//     x [..., K], W [N, K] constant, b [N] optional; MatMul has two computed (or higher-rank) operands
+//   * parameters that ONNX passes as constant inputs (shape, axes, pads, starts, scales, min, max…) are attributes
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "graph/graph.h"
+#include "ops/quant_rule.h"
+
+namespace narrow {
+
+class LowerContext;  // ops/lower_context.h
+
+// --- import and export ---------------------------------------------------------------------------------------------
+
+// A node being brought from ONNX form to the internal form (normalize) or back (denormalize).
+class RewriteContext {
+ public:
+  RewriteContext(Graph& graph, NodeId node, int opset) : graph(graph), node_id(node), opset(opset) { results = graph.node(node).outputs; }
+
+  Graph& graph;
+  const NodeId node_id;
+  const int opset;                // of the ONNX model read (normalize) or written (denormalize)
+  std::vector<ValueId> results;   // values that stand for the node's outputs afterwards; starts as its own outputs
+
+  const Node& node() const { return graph.node(node_id); }
+  Attrs& attrs() { return graph.attrs(node_id); }
+  bool has_input(std::size_t slot) const { return slot < node().inputs.size() && static_cast<bool>(node().inputs[slot]); }
+  const Value& input(std::size_t slot) const { return graph.value(node().inputs[slot]); }
+  // The tensor of a constant input; nullptr when the input is absent; error when it is computed.
+  Result<const Tensor*> constant_input(std::size_t slot, std::string_view what) const;
+  // Integers from attribute `key` (old opsets) or from constant input `slot` (new ones); nullopt when neither is there.
+  Result<std::optional<std::vector<std::int64_t>>> ints(std::string_view key, std::size_t slot) const;
+  // New node before this one (its types are inferred); returns its first output.
+  Result<ValueId> insert_before(NodeSpec spec);
+  // New node after this one, reading what `spec.inputs` says; this node's own types must be known (call infer()).
+  Result<ValueId> insert_after(NodeSpec spec);
+  Status infer();  // sets this node's output types
+  // The usual wrapping of a channels-last operator: input `slot` is transposed NCHW -> NHWC before, results[0] back after.
+  Status input_to_channels_last(std::size_t slot);
+  Status result_to_channels_first(std::size_t index = 0);
+  // The same for denormalize: input NHWC -> NCHW before; result NCHW -> NHWC after.
+  Status input_to_channels_first(std::size_t slot);
+  Status result_to_channels_last(std::size_t index = 0);
+};
+
+// --- running -------------------------------------------------------------------------------------------------------
+
+struct RunContext {
+  const Node& node;
+  std::span<const Tensor> inputs;  // constants included; an absent optional input has no data
+  std::span<Tensor> outputs;       // allocated with the inferred type
+  bool has_input(std::size_t slot) const { return slot < inputs.size() && inputs[slot].has_data(); }
+};
+
+// What is prepared once (packed weights, a oneDNN primitive) and run many times. run() is not re-entrant.
+class Kernel {
+ public:
+  Kernel() = default;
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+  virtual ~Kernel() = default;
+  virtual void run(RunContext& ctx) = 0;
+};
+
+// --- descriptors that generic passes and the planner read ------------------------------------------------------------
+
+// y = W·x + b: which input is the weight, which the bias, and the weight's channel axes.
+struct LinearForm {
+  int weight = 1;
+  int bias = 2;
+  int out_axis = 0;  // of the weight
+  int in_axis = 1;   // of the weight (per group)
+};
+
+// y = x * scale + shift along `axis` of the data input (scale/shift have one element when uniform).
+struct Affine {
+  int data_input = 0;
+  int axis = -1;
+  std::vector<float> scale;
+  std::vector<float> shift;
+};
+
+// An elementwise function y = f(x) with attributes; can be fused into its producer as attributes "activation" (the
+// operator's name) and "activation.KEY" (its attributes).
+struct ActivationDef {
+  float (*apply)(float x, const Attrs& attrs) = nullptr;
+  // For functions that only clamp (Relu, Clip): the interval, possibly infinite. nullptr: not a clamp.
+  std::pair<double, double> (*clamp)(const Attrs& attrs) = nullptr;
+};
+
+struct OpDef {
+  std::string_view name;
+  std::string_view summary;            // one line for `narrow ops`
+  int since_opset = 1;                 // ONNX versions understood on import
+  int until_opset = 21;
+  bool onnx = true;                    // false: internal or integer operator, cannot be imported
+  bool view = false;                   // output 0 has the bytes of input 0 (Reshape)
+  bool folds_shape = false;            // result depends on the input's static shape only (Shape): constant at import
+
+  Status (*normalize)(RewriteContext& ctx) = nullptr;
+  Status (*denormalize)(RewriteContext& ctx) = nullptr;  // to ONNX opset 13 form (ctx.opset may be 21 for int16)
+  // Types of the outputs; errors name what is ill-formed (wrong rank, mismatched extents), without the node's name.
+  Result<std::vector<TensorType>> (*infer)(const Graph& graph, const Node& node) = nullptr;
+
+  void (*run)(RunContext& ctx) = nullptr;  // plain loops; for integer operators the normative definition
+  std::unique_ptr<Kernel> (*prepare)(const Graph& graph, const Node& node) = nullptr;  // fast form; may return nullptr
+
+  // May the node work on inputs whose axes are permuted? Its data inputs are Transpose(x, perm) (out axis i = in axis perm[i]); on true
+  // the hook has rewritten attributes and constant operands so that the node, fed with x, gives y with old output =
+  // Transpose(y, perm). On false nothing has changed.
+  bool (*permute)(Graph& graph, NodeId node, const std::vector<int>& perm) = nullptr;
+  // Tries to swallow the producer of input 0 (Pad into Conv, Reshape into Reshape). True: the graph has changed.
+  bool (*absorb_producer)(Graph& graph, NodeId node) = nullptr;
+  // Tries to see `node` as the end of a decomposed composite (x·Sigmoid(x) -> SiLU) and rewrites it.
+  bool (*recognize)(Graph& graph, NodeId node) = nullptr;
+  std::optional<Affine> (*affine)(const Graph& graph, const Node& node) = nullptr;
+
+  const LinearForm* linear = nullptr;
+  const ActivationDef* activation = nullptr;
+  bool fuses_activation = false;       // honours the attribute "activation" in run, prepare and lower
+  bool fuses_only_clamps = false;      // of those, only clamps
+
+  QuantRule (*quant_rule)(const Graph& graph, const Node& node) = nullptr;  // nullptr: stays float ("no integer form")
+  Status (*lower)(LowerContext& ctx) = nullptr;
+};
+
+// nullptr when there is no such operator.
+const OpDef* find_op(std::string_view name);
+// For a node in the graph (its operator exists: import and lowering saw to it).
+const OpDef& op_of(const Node& node);
+std::span<const OpDef* const> all_ops();
+
+// Infers and sets the types of the node's outputs. Errors carry the node's name.
+Status infer_node(Graph& graph, NodeId node);
+// append + infer_node; returns the first output.
+Result<ValueId> append_inferred(Graph& graph, NodeSpec spec);
+
+// The activation fused into `node`, if any: its definition and its own attributes (without the prefix).
+struct FusedActivation {
+  const OpDef* op = nullptr;  // nullptr: none
+  Attrs attrs;
+  bool is_clamp() const;
+  std::pair<double, double> clamp() const;  // (-inf, inf) without activation
+  float apply(float x) const { return op == nullptr ? x : op->activation->apply(x, attrs); }
+};
+FusedActivation fused_activation(const Node& node);
+void set_fused_activation(Graph& graph, NodeId node, const Node& activation);
+void clear_fused_activation(Graph& graph, NodeId node);
+// Applies a fused activation in place to a f32 tensor (for operators without a faster way).
+void apply_fused_activation(const Node& node, Tensor& values);
+
+// permute() of elementwise operators: constants of any broadcastable shape are reshaped to full rank and transposed.
+bool permute_elementwise(Graph& graph, NodeId node, const std::vector<int>& perm);
+Tensor transposed(const Tensor& tensor, const std::vector<int>& perm);  // any dtype
+
+}  // namespace narrow

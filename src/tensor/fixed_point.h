@@ -1,0 +1,19 @@
+// Real multipliers as integers: real = multiplier * 2^-shift with multiplier in [2^30, 2^31). Derived once, in double,
+// by the compiler, and stored; no consumer recomputes it (specs/numerics.md § 2.1).
+#pragma once
+
+#include <cstdint>
+
+namespace narrow {
+
+struct FixedPoint {
+  std::int32_t multiplier = 0;  // 0 means the real value underflows: everything becomes 0
+  std::int32_t shift = 0;       // right shift of the 64-bit product, in [1, 62]
+  bool operator==(const FixedPoint&) const = default;
+};
+
+// real >= 0 and < 2^30. Smaller than about 2^-32 gives {0, 1}.
+FixedPoint to_fixed_point(double real);
+double to_double(FixedPoint value);
+
+}  // namespace narrow

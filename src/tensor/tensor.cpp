@@ -1,0 +1,107 @@
+#include "tensor/tensor.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/hash.h"
+
+namespace narrow {
+namespace {
+
+template <typename Fn>
+void visit(DType dtype, const Fn& fn) {
+  switch (dtype) {
+    case DType::kF32: return fn(float{});
+    case DType::kF64: return fn(double{});
+    case DType::kI64: return fn(std::int64_t{});
+    case DType::kI32: return fn(std::int32_t{});
+    case DType::kI16: return fn(std::int16_t{});
+    case DType::kU16: return fn(std::uint16_t{});
+    case DType::kI8: return fn(std::int8_t{});
+    case DType::kU8: return fn(std::uint8_t{});
+    case DType::kBool: return fn(bool{});
+  }
+}
+
+}  // namespace
+
+std::optional<DType> dtype_from_name(std::string_view name) {
+  static constexpr std::pair<std::string_view, DType> kLong[] = {
+      {"float32", DType::kF32}, {"float", DType::kF32},   {"float64", DType::kF64}, {"int64", DType::kI64}, {"int32", DType::kI32},
+      {"int16", DType::kI16},   {"uint16", DType::kU16}, {"int8", DType::kI8},     {"uint8", DType::kU8},  {"bool", DType::kBool}};
+  for (int i = 0; i <= static_cast<int>(DType::kBool); ++i) {
+    if (name == name_of(static_cast<DType>(i))) return static_cast<DType>(i);
+  }
+  for (const auto& [text, dtype] : kLong) {
+    if (name == text) return dtype;
+  }
+  return std::nullopt;
+}
+
+Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)) {
+  const std::size_t size = std::max<std::size_t>(64, (bytes() + 63) / 64 * 64);
+  data_ = std::aligned_alloc(64, size);
+  NARROW_CHECK(data_ != nullptr, "out of memory for {} bytes", size);
+  storage_ = std::shared_ptr<void>(data_, std::free);
+}
+
+Tensor Tensor::zeros(DType dtype, Shape shape) {
+  Tensor t(dtype, std::move(shape));
+  std::memset(t.raw(), 0, t.bytes());
+  return t;
+}
+
+Tensor Tensor::view(DType dtype, Shape shape, void* data, std::shared_ptr<const void> keep_alive) {
+  Tensor t;
+  t.dtype_ = dtype;
+  t.shape_ = std::move(shape);
+  t.data_ = data;
+  t.storage_ = std::move(keep_alive);
+  return t;
+}
+
+Tensor Tensor::reshaped(Shape shape) const {
+  NARROW_CHECK(element_count(shape) == elements(), "{} to {}", to_string(shape_), to_string(shape));
+  Tensor t = *this;
+  t.shape_ = std::move(shape);
+  return t;
+}
+
+Tensor Tensor::clone() const {
+  Tensor t(dtype_, shape_);
+  if (bytes() > 0) std::memcpy(t.raw(), raw(), bytes());
+  return t;
+}
+
+Tensor Tensor::cast(DType dtype) const {
+  if (dtype == dtype_) return clone();
+  Tensor out(dtype, shape_);
+  const std::int64_t n = elements();
+  visit(dtype_, [&](auto from) {
+    using From = decltype(from);
+    visit(dtype, [&](auto to) {
+      using To = decltype(to);
+      const From* x = data<From>();
+      To* y = out.data<To>();
+      for (std::int64_t i = 0; i < n; ++i) y[i] = static_cast<To>(x[i]);
+    });
+  });
+  return out;
+}
+
+std::vector<std::int64_t> Tensor::to_ints() const {
+  const Tensor wide = cast(DType::kI64);
+  const auto values = wide.span<std::int64_t>();
+  return {values.begin(), values.end()};
+}
+
+bool Tensor::same_bytes(const Tensor& other) const {
+  return type() == other.type() && (bytes() == 0 || std::memcmp(raw(), other.raw(), bytes()) == 0);
+}
+
+std::uint64_t Tensor::hash() const {
+  return hash_text(std::string(name_of(dtype_)) + to_string(shape_), hash_bytes(raw(), bytes()));
+}
+
+}  // namespace narrow
