@@ -13,6 +13,9 @@ std::optional<std::string> shared_folder() {
   return path.string();
 }
 
+std::string source_folder() { return NARROW_SOURCE_DIR; }
+std::string narrow_binary() { return NARROW_BINARY; }
+
 std::uint64_t seed() {
   const char* text = std::getenv("NARROW_TEST_SEED");
   return text != nullptr ? std::strtoull(text, nullptr, 10) : 20240601ULL;

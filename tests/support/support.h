@@ -18,6 +18,8 @@ namespace narrow::test {
 
 // Folder of real models and data beside the project, or nullopt. Tests that need it begin with NARROW_NEEDS_SHARED.
 std::optional<std::string> shared_folder();
+std::string source_folder();   // of the project
+std::string narrow_binary();   // the command-line program of this build
 // Seed of random tests: $NARROW_TEST_SEED or a fixed default; NARROW_SEEDED prints how to repeat a failure.
 std::uint64_t seed();
 Tensor random_tensor(const Shape& shape, std::mt19937_64& rng, float low = -1, float high = 1);
