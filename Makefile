@@ -1,0 +1,32 @@
+# Two commands on a fresh machine:  make demo   (the main job on a shipped example)   make test   (the whole suite)
+# The rest is CMake: presets dev, release, asan, fuzz.
+BUILD ?= build/release
+JOBS ?= $(shell nproc)
+
+.PHONY: demo test build setup asan fuzz bench clean
+
+demo: build
+	@BUILD=$(BUILD) examples/shapes/demo.sh
+
+test: build
+	@cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
+
+build: setup
+	@cmake --preset release -B $(BUILD) > /dev/null
+	@cmake --build $(BUILD) -j $(JOBS)
+
+# Installs what is missing (Debian 12 packages; needs root or sudo only when something is).
+setup:
+	@tools/setup.sh
+
+asan: setup
+	@cmake --preset asan > /dev/null && cmake --build build/asan -j $(JOBS) && cd build/asan && ctest --output-on-failure -j $(JOBS)
+
+fuzz: setup
+	@cmake --preset fuzz > /dev/null && cmake --build build/fuzz -j $(JOBS)
+
+bench: setup
+	@cmake --preset release -B $(BUILD) -DNARROW_BENCH=ON > /dev/null && cmake --build $(BUILD) -j $(JOBS)
+
+clean:
+	rm -rf build out
