@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,6 +58,7 @@ class Json {
   std::string dump(int indent = 2) const;
 
   SourceSpan where;  // of a parsed node; empty otherwise
+  std::shared_ptr<const SourceSpan> key_where;  // YAML: of the key that leads to this node in its map; else nullptr
 
  private:
   std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object> data_;

@@ -57,7 +57,8 @@ struct Reader {
               .with_help("remove one of the two");
         }
         Json value = NARROW_TRY(convert(member.second));
-        if (value.where.line == 0) value.where = span(member.first.Mark(), static_cast<int>(key.size()));
+        value.key_where = std::make_shared<SourceSpan>(span(member.first.Mark(), static_cast<int>(key.size())));
+        if (value.where.line == 0) value.where = *value.key_where;
         out[key] = std::move(value);
       }
     }

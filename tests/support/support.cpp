@@ -39,7 +39,7 @@ std::string temporary_folder() {
   static std::vector<std::unique_ptr<Folder>> folders;
   std::string name = (fs::temp_directory_path() / "narrow.XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
-  folders.push_back(std::make_unique<Folder>(Folder{name}));
+  folders.push_back(std::unique_ptr<Folder>(new Folder{name}));  // in place: a moved-from Folder would remove it
   return name;
 }
 
