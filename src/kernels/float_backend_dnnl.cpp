@@ -2,7 +2,7 @@
 // are confined to describe() and append().
 #include <dnnl.hpp>
 
-#include <algorithm>
+#include <unordered_map>
 
 #include "kernels/float_backend.h"
 
@@ -76,7 +76,8 @@ class DnnlKernel final : public FloatKernel {
         packed_(packed_weights, engine(), DNNL_MEMORY_NONE),
         bias_(bias, engine(), DNNL_MEMORY_NONE),
         reorders_(given_weights != packed_weights),
-        constant_(weights != nullptr) {
+        constant_(weights != nullptr),
+        has_bias_(bias != memory::desc()) {
     if (reorders_ || constant_) packed_ = memory(packed_weights, engine());
     if (constant_) pack(weights);
   }
@@ -91,8 +92,12 @@ class DnnlKernel final : public FloatKernel {
     }
     x_.set_data_handle(const_cast<float*>(x));
     y_.set_data_handle(y);
-    bias_.set_data_handle(const_cast<float*>(bias));
-    primitive_.execute(stream(), {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_BIAS, bias_}, {DNNL_ARG_DST, y_}});
+    std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, y_}};
+    if (has_bias_) {
+      bias_.set_data_handle(const_cast<float*>(bias));
+      arguments.emplace(DNNL_ARG_BIAS, bias_);
+    }
+    primitive_.execute(stream(), arguments);
     stream().wait();
   }
 
@@ -105,7 +110,7 @@ class DnnlKernel final : public FloatKernel {
 
   dnnl::primitive primitive_;
   memory x_, y_, given_, packed_, bias_;
-  bool reorders_, constant_;
+  bool reorders_, constant_, has_bias_;
 };
 
 // oneDNN reports an unsupported problem by an exception.
