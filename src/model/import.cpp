@@ -1,0 +1,353 @@
+#include "model/import.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+
+#include "base/text.h"
+#include "model/onnx_order.h"
+#include "ops/op_def.h"
+#include "passes/fold_constants.h"
+
+namespace narrow {
+namespace {
+
+constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 21, kNewestIr = 10;
+
+// A node that cannot be imported.
+struct Refusal {
+  std::string text;  // "node 'x' (Op): reason"
+  std::string help;
+};
+
+// Gives `value` exactly this name; who has it now gets a suffix.
+void claim_name(Graph& graph, ValueId value, const std::string& name) {
+  const ValueId holder = graph.find_value(name);
+  if (holder == value) return;
+  if (holder) graph.rename(holder, name + ".inner");
+  graph.rename(value, name);
+}
+
+class Importer {
+ public:
+  Importer(const OnnxModel& model, const ImportOptions& options, Diagnostics& diagnostics) : model_(model), options_(options), diagnostics_(diagnostics) {}
+
+  Result<Graph> run() {
+    NARROW_TRY(check_versions());
+    wiring_ = NARROW_TRY(order_nodes(model_));
+    NARROW_TRY(check_operators());
+    value_of_.resize(wiring_.definitions);
+    NARROW_TRY(add_inputs());
+    NARROW_TRY(add_initializers());
+    for (const std::size_t n : wiring_.order) add_node(n);
+    NARROW_TRY(report_refusals());
+    NARROW_TRY(add_outputs());
+    graph_.remove_dead();
+    restore_initializer_names();
+    NARROW_TRY(check_finite());
+    NARROW_TRY(graph_.verify());
+    return std::move(graph_);
+  }
+
+ private:
+  Status check_versions() {
+    if (model_.ir_version > kNewestIr) {
+      return error("the model has IR version {}, wanted at most {}", model_.ir_version, kNewestIr).with_help("export it with an older version of the ONNX package");
+    }
+    for (const auto& [domain, version] : model_.opsets) {
+      if (domain.empty()) opset_ = version;
+    }
+    if (opset_ < kOldestOpset || opset_ > kNewestOpset) {
+      return error("the model uses operator set {}, wanted {} to {}", opset_, kOldestOpset, kNewestOpset)
+          .with_help(fmt::format("export it with opset_version={}, or convert it with onnx.version_converter", opset_ < kOldestOpset ? 13 : kNewestOpset));
+    }
+    return {};
+  }
+
+  void refuse(std::size_t n, std::string reason, std::string help = {}) {
+    refusals_.push_back({fmt::format("node '{}' ({}): {}", node_label(model_, n), model_.nodes[n].op, reason), std::move(help)});
+  }
+
+  // Everything that can be said without shapes, so that all of it is said at once.
+  Status check_operators() {
+    for (const std::size_t n : wiring_.order) {
+      const OnnxNode& node = model_.nodes[n];
+      const OpDef* op = find_op(node.op);
+      if (!node.domain.empty()) {
+        refuse(n, fmt::format("the operator belongs to the custom domain '{}'", node.domain), "export the model with ONNX's own operators only");
+      } else if (node.op == "Constant") {
+        continue;
+      } else if (op == nullptr || !op->onnx) {
+        refuse(n, "the operator is not supported", "`narrow ops` lists the supported operators");
+      } else if (opset_ < op->since_opset || opset_ > op->until_opset) {
+        refuse(n, fmt::format("not supported in operator set {}, only in {} to {}", opset_, op->since_opset, op->until_opset), "export the model with another opset_version");
+      } else {
+        for (const OnnxAttribute& attribute : node.attributes) {
+          if (const auto* other = std::get_if<OnnxOther>(&attribute.value)) refuse(n, fmt::format("attribute '{}' is {}", attribute.name, other->kind));
+        }
+      }
+    }
+    return report_refusals();
+  }
+
+  Status report_refusals() {
+    if (refusals_.empty()) return {};
+    if (refusals_.size() == 1) return error("{}", refusals_[0].text).with_help(refusals_[0].help);
+    std::vector<std::string> notes, helps;
+    for (const Refusal& r : refusals_) {
+      notes.push_back(r.text);
+      if (!r.help.empty() && std::find(helps.begin(), helps.end(), r.help) == helps.end()) helps.push_back(r.help);
+    }
+    return error("{} of {} nodes cannot be imported", refusals_.size(), model_.nodes.size()).with_notes(std::move(notes)).with_help(join(helps, "; "));
+  }
+
+  Status add_inputs() {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < model_.inputs.size(); ++i) {
+      if (wiring_.inputs[i] != kAbsent) names.push_back(model_.inputs[i].name);
+    }
+    for (const auto& [name, shape] : options_.input_shapes) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      const std::string near = did_you_mean(name, names);
+      return error("the model has no input '{}' to give the shape {}", name, to_string(shape)).with_help(near.empty() ? "its inputs are: " + join(names, ", ") : near);
+    }
+    // A symbol that one given shape fixes is known everywhere.
+    std::map<std::string, std::int64_t> symbols;
+    for (const OnnxValueInfo& input : model_.inputs) {
+      const auto given = options_.input_shapes.find(input.name);
+      if (given == options_.input_shapes.end() || !input.shape || input.shape->size() != given->second.size()) continue;
+      for (std::size_t d = 0; d < given->second.size(); ++d) {
+        if (!(*input.shape)[d].symbol.empty()) symbols.emplace((*input.shape)[d].symbol, given->second[d]);
+      }
+    }
+    for (std::size_t i = 0; i < model_.inputs.size(); ++i) {
+      if (wiring_.inputs[i] == kAbsent) continue;
+      const OnnxValueInfo& input = model_.inputs[i];
+      if (!input.dtype || *input.dtype == DType::kF64) {
+        return error("input '{}' has element type {}, which is not supported", input.name, input.type_name).with_help("supported: float, half precision, integers, bool");
+      }
+      const Shape shape = NARROW_TRY(input_shape(input, symbols));
+      value_of_[wiring_.inputs[i]] = graph_.add_input(input.name, *input.dtype, shape);
+    }
+    return {};
+  }
+
+  Result<Shape> input_shape(const OnnxValueInfo& input, const std::map<std::string, std::int64_t>& symbols) {
+    const auto given = options_.input_shapes.find(input.name);
+    if (given != options_.input_shapes.end()) {
+      for (const std::int64_t extent : given->second) {
+        if (extent <= 0) return error("the shape {} given for input '{}' is impossible", to_string(given->second), input.name).with_help("extents must be positive");
+      }
+    }
+    if (!input.shape) {
+      if (given != options_.input_shapes.end()) return given->second;
+      return error("input '{}' has no shape in the model", input.name).with_help(fmt::format("give it: --input-shape {}=1,3,224,224", input.name));
+    }
+    const auto text = [&] {
+      std::vector<std::string> extents;
+      for (const OnnxDimension& d : *input.shape) extents.push_back(d.extent ? std::to_string(*d.extent) : d.symbol.empty() ? "?" : d.symbol);
+      return "[" + join(extents, ",") + "]";
+    };
+    Shape shape;
+    std::vector<std::string> open;
+    for (std::size_t d = 0; d < input.shape->size(); ++d) {
+      const OnnxDimension& dimension = (*input.shape)[d];
+      if (dimension.extent) {
+        shape.push_back(*dimension.extent);
+      } else if (const auto it = symbols.find(dimension.symbol); it != symbols.end()) {
+        shape.push_back(it->second);
+      } else if (d == 0) {
+        shape.push_back(options_.batch);
+        if (given == options_.input_shapes.end()) diagnostics_.note(fmt::format("input '{}' {}: the first extent is dynamic, {} is taken", input.name, text(), options_.batch));
+      } else {
+        shape.push_back(1);
+        open.push_back(dimension.symbol.empty() ? fmt::format("number {}", d) : "'" + dimension.symbol + "'");
+      }
+    }
+    if (given == options_.input_shapes.end()) {
+      if (open.empty()) return shape;
+      return error("input '{}' {} has dynamic extents ({}), and shapes must be known", input.name, text(), join(open, ", "))
+          .with_help(fmt::format("give them: --input-shape {}={}", input.name, [&] {
+            std::vector<std::string> parts;
+            for (std::size_t d = 0; d < shape.size(); ++d) parts.push_back((*input.shape)[d].extent || d == 0 ? std::to_string(shape[d]) : "N");
+            return join(parts, ",");
+          }()));
+    }
+    bool fits = given->second.size() == shape.size();
+    for (std::size_t d = 0; fits && d < shape.size(); ++d) fits = !(*input.shape)[d].extent || *(*input.shape)[d].extent == given->second[d];
+    if (!fits) return error("the shape {} was given for input '{}', the model wants {}", to_string(given->second), input.name, text()).with_help("only dynamic extents can be chosen");
+    return given->second;
+  }
+
+  Status add_initializers() {
+    for (std::size_t i = 0; i < model_.initializers.size(); ++i) {
+      const std::size_t definition = wiring_.initializers[i];
+      if (wiring_.readers[definition] > 0) value_of_[definition] = graph_.add_constant(model_.initializers[i].name, model_.initializers[i].tensor);
+    }
+    return check_finite();
+  }
+
+  // NaN anywhere, or Inf in more than a single number (a bound of Clip may be infinite).
+  Status check_finite() {
+    std::vector<std::string> found;
+    for (const ValueId id : graph_.live_values()) {
+      const Value& v = graph_.value(id);
+      if (!v.is_constant() || v.dtype != DType::kF32) continue;
+      const auto values = v.constant.span<float>();
+      const auto bad = std::find_if(values.begin(), values.end(), [&](float x) { return std::isnan(x) || (values.size() > 1 && std::isinf(x)); });
+      if (bad != values.end()) found.push_back(fmt::format("initializer '{}' {} holds {} at element {}", v.name, to_string(v.shape), exact(*bad), bad - values.begin()));
+    }
+    if (found.empty()) return {};
+    const std::string help = "such a network has no meaningful output; the training diverged or the file is damaged";
+    if (found.size() == 1) return error("{}", found[0]).with_help(help);
+    return error("{} initializers hold NaN or Inf", found.size()).with_notes(found).with_help(help);
+  }
+
+  // Attribute of our graph, or a refusal. Tensors of one element become numbers, with their type as KEY.dtype.
+  std::optional<std::string> set_attribute(Attrs& attrs, const OnnxAttribute& attribute) {
+    if (const auto* tensor = std::get_if<Tensor>(&attribute.value)) {
+      if (tensor->elements() != 1) return fmt::format("attribute '{}' is a tensor of shape {}, wanted one number", attribute.name, to_string(tensor->shape()));
+      if (is_float(tensor->dtype())) attrs.set(attribute.name, Attr(tensor->cast(DType::kF64).data<double>()[0]));
+      else attrs.set(attribute.name, Attr(tensor->to_ints()[0]));
+      attrs.set(attribute.name + ".dtype", Attr(std::string(name_of(tensor->dtype()))));
+      return std::nullopt;
+    }
+    std::visit(
+        [&](const auto& x) {
+          using T = std::decay_t<decltype(x)>;
+          if constexpr (!std::is_same_v<T, Tensor> && !std::is_same_v<T, OnnxOther>) attrs.set(attribute.name, Attr(x));
+        },
+        attribute.value);
+    return std::nullopt;
+  }
+
+  std::optional<Tensor> constant_of(const OnnxNode& node) {
+    for (const OnnxAttribute& a : node.attributes) {
+      if (const auto* tensor = std::get_if<Tensor>(&a.value)) return *tensor;
+      if (const auto* i = std::get_if<std::int64_t>(&a.value)) return Tensor::scalar(*i);
+      if (const auto* f = std::get_if<double>(&a.value)) return Tensor::scalar(static_cast<float>(*f));
+      if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&a.value)) return Tensor::of({static_cast<std::int64_t>(ints->size())}, *ints);
+      if (const auto* floats = std::get_if<std::vector<double>>(&a.value)) {
+        return Tensor::of({static_cast<std::int64_t>(floats->size())}, std::vector<float>(floats->begin(), floats->end()));
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Adds the node in ONNX form, brings it to the internal form and folds what is known. After a refusal its outputs stay
+  // unknown, and nodes that read them are passed over: only causes are reported.
+  void add_node(std::size_t n) {
+    const OnnxNode& node = model_.nodes[n];
+    const std::vector<std::size_t>& defined = wiring_.node_outputs[n];
+    if (node.op == "Constant") {
+      auto tensor = constant_of(node);
+      if (!tensor) return refuse(n, "the constant has no numeric value");
+      value_of_[defined[0]] = graph_.add_constant(node.outputs[0], std::move(*tensor));
+      return;
+    }
+    NodeSpec spec{.name = node_label(model_, n), .op = node.op, .inputs = {}, .origin = {node_label(model_, n)}};
+    for (const std::size_t in : wiring_.node_inputs[n]) {
+      spec.inputs.push_back(in == kAbsent ? ValueId{} : value_of_[in]);
+      if (in != kAbsent && !spec.inputs.back()) return;
+    }
+    while (!spec.inputs.empty() && !spec.inputs.back()) spec.inputs.pop_back();
+    std::size_t outputs = defined.size();
+    while (outputs > 1 && wiring_.readers[defined[outputs - 1]] == 0) --outputs;
+    for (std::size_t i = 0; i < outputs; ++i) spec.output_names.push_back(node.outputs[i].empty() ? fmt::format("{}.{}", spec.name, i) : node.outputs[i]);
+    for (const OnnxAttribute& attribute : node.attributes) {
+      if (auto reason = set_attribute(spec.attrs, attribute)) return refuse(n, *reason);
+    }
+
+    const std::size_t first_new = graph_.node_slots();
+    const NodeId id = graph_.append(std::move(spec));
+    auto results = normalize(id);
+    if (!results) return refuse(n, results.error().message, results.error().help);
+    fold_new(first_new, *results);
+    for (std::size_t i = 0; i < results->size(); ++i) value_of_[defined[i]] = (*results)[i];
+  }
+
+  Result<std::vector<ValueId>> normalize(NodeId id) {
+    RewriteContext context(graph_, id, static_cast<int>(opset_));
+    const OpDef& op = op_of(context.node());
+    if (op.normalize != nullptr) NARROW_TRY(op.normalize(context));
+    if (!graph_.node(id).alive) return context.results;
+    const auto& outputs = graph_.node(id).outputs;
+    const bool used = std::any_of(outputs.begin(), outputs.end(), [&](ValueId out) {
+      return !graph_.value(out).users.empty() || std::find(context.results.begin(), context.results.end(), out) != context.results.end();
+    });
+    if (!used) {
+      graph_.erase(id);
+      return context.results;
+    }
+    auto types = op_of(graph_.node(id)).infer(graph_, graph_.node(id));
+    if (!types) return tl::unexpected<Error>(std::move(types.error()));
+    if (types->size() < outputs.size()) return error("{} outputs are wanted, only {} are supported", outputs.size(), types->size());
+    NARROW_TRY(infer_node(graph_, id));
+    return context.results;
+  }
+
+  void fold_new(std::size_t first, std::vector<ValueId>& results) {
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (std::size_t i = first; i < graph_.node_slots(); ++i) {
+        const NodeId id{static_cast<std::uint32_t>(i)};
+        if (!graph_.node(id).alive) continue;
+        const std::vector<ValueId> outputs = graph_.node(id).outputs;
+        const std::vector<ValueId> constants = fold_node(graph_, id);
+        if (constants.empty()) continue;
+        changed = true;
+        for (std::size_t k = 0; k < outputs.size(); ++k) std::replace(results.begin(), results.end(), outputs[k], constants[k]);
+      }
+    }
+  }
+
+  Status add_outputs() {
+    for (std::size_t i = 0; i < model_.outputs.size(); ++i) {
+      ValueId value = value_of_[wiring_.outputs[i]];
+      const std::string& name = model_.outputs[i].name;
+      // A value can have one name only: an input or another output that is handed on gets a copy.
+      if (graph_.is_input(value) || graph_.is_output(value)) {
+        value = NARROW_TRY(append_inferred(graph_, {.name = name, .op = "Identity", .inputs = {value}, .origin = {name}}));
+      }
+      graph_.add_output(value);
+      claim_name(graph_, value, name);
+    }
+    return {};
+  }
+
+  // A weight brought to another layout is a new constant NAME_1; once the original is gone it takes its name.
+  void restore_initializer_names() {
+    for (const OnnxInitializer& initializer : model_.initializers) {
+      if (graph_.find_value(initializer.name)) continue;
+      const ValueId moved = graph_.find_value(initializer.name + "_1");
+      if (moved && graph_.value(moved).is_constant()) graph_.rename(moved, initializer.name);
+    }
+  }
+
+  const OnnxModel& model_;
+  const ImportOptions& options_;
+  Diagnostics& diagnostics_;
+  std::int64_t opset_ = 1;
+  OnnxOrder wiring_;
+  std::vector<ValueId> value_of_;  // per definition; none yet, or not importable
+  std::vector<Refusal> refusals_;
+  Graph graph_;
+};
+
+}  // namespace
+
+Result<Graph> import_onnx_model(const OnnxModel& model, const std::string& name, const ImportOptions& options, Diagnostics& diagnostics) {
+  auto graph = Importer(model, options, diagnostics).run();
+  if (!graph) return tl::unexpected<Error>(std::move(graph.error()).in(fmt::format("model '{}'", name)));
+  graph->name = model.graph_name.empty() ? std::filesystem::path(name).stem().string() : model.graph_name;
+  return graph;
+}
+
+Result<Graph> import_onnx(const std::string& path, const ImportOptions& options, Diagnostics& diagnostics) {
+  const OnnxModel model = NARROW_TRY(read_onnx(path));
+  return import_onnx_model(model, path, options, diagnostics);
+}
+
+}  // namespace narrow

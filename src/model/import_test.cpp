@@ -1,0 +1,160 @@
+#include "model/import.h"
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+#include "base/file.h"
+#include "support.h"
+
+namespace narrow {
+namespace {
+
+OnnxDimension extent(std::int64_t n) { return {n, ""}; }
+OnnxDimension symbol(std::string name) { return {std::nullopt, std::move(name)}; }
+OnnxValueInfo info(std::string name, std::vector<OnnxDimension> shape) { return {std::move(name), DType::kF32, "FLOAT", std::move(shape)}; }
+
+// x -> Relu -> y, with the nodes given.
+OnnxModel model_of(std::vector<OnnxNode> nodes) {
+  return {.graph_name = "g", .opsets = {{"", 13}}, .nodes = std::move(nodes), .initializers = {}, .inputs = {info("x", {extent(1), extent(4)})}, .outputs = {info("y", {extent(1), extent(4)})}};
+}
+OnnxNode node(std::string name, std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs) {
+  return {std::move(name), std::move(op), "", std::move(inputs), std::move(outputs), {}};
+}
+
+std::string error_of(const OnnxModel& model, const ImportOptions& options = {}) {
+  Diagnostics diagnostics;
+  const auto graph = import_onnx_model(model, "m.onnx", options, diagnostics);
+  return graph ? "imported" : graph.error().to_string();
+}
+Graph imported(const OnnxModel& model, const ImportOptions& options = {}) {
+  Diagnostics diagnostics;
+  return test::must(import_onnx_model(model, "m.onnx", options, diagnostics));
+}
+
+TEST(Import, SortsNodesAndKeepsNames) {
+  const Graph g = imported(model_of({node("last", "Relu", {"h"}, {"y"}), node("", "Relu", {"x"}, {"h"}), node("unused", "Nonsense", {"x"}, {"z"})}));
+  ASSERT_EQ(g.order().size(), 2U);
+  EXPECT_EQ(g.node(g.order()[0]).name, "Relu_1");
+  EXPECT_EQ(g.node(g.order()[0]).origin, std::vector<std::string>{"Relu_1"});
+  EXPECT_EQ(g.value(g.node(g.order()[0]).outputs[0]).name, "h");
+  EXPECT_EQ(g.node(g.order()[1]).name, "last");
+  EXPECT_EQ(g.value(g.outputs()[0]).name, "y");
+  EXPECT_EQ(g.name, "g");
+}
+
+TEST(Import, DuplicateNamesAreMadeUniqueAndReadInFileOrder) {
+  const Graph g = imported(model_of({node("r", "Relu", {"x"}, {"y"}), node("r", "Relu", {"y"}, {"y"})}));
+  ASSERT_EQ(g.order().size(), 2U);
+  EXPECT_EQ(g.node(g.order()[1]).inputs[0], g.node(g.order()[0]).outputs[0]);
+  EXPECT_EQ(g.node(g.order()[1]).name, "r_1");
+  EXPECT_EQ(g.value(g.outputs()[0]).name, "y");
+  EXPECT_EQ(g.outputs()[0], g.node(g.order()[1]).outputs[0]);
+}
+
+TEST(Import, EveryUnsupportedNodeIsReportedAtOnce) {
+  OnnxModel model = model_of({node("a", "Relu", {"x"}, {"h"}), node("b", "Frobnicate", {"h"}, {"i"}), node("c", "Relu", {"i"}, {"j"}), node("d", "Fancy", {"j"}, {"y"})});
+  model.nodes[3].domain = "com.example";
+  EXPECT_EQ(error_of(model),
+            "error: model 'm.onnx': 2 of 4 nodes cannot be imported\n"
+            "  note: node 'b' (Frobnicate): the operator is not supported\n"
+            "  note: node 'd' (Fancy): the operator belongs to the custom domain 'com.example'\n"
+            "  help: `narrow ops` lists the supported operators; export the model with ONNX's own operators only");
+  model.nodes.pop_back();
+  model.outputs[0].name = "j";
+  EXPECT_EQ(error_of(model), "error: model 'm.onnx': node 'b' (Frobnicate): the operator is not supported\n  help: `narrow ops` lists the supported operators");
+}
+
+TEST(Import, CyclesNameTheirNodes) {
+  EXPECT_EQ(error_of(model_of({node("a", "Relu", {"c"}, {"h"}), node("b", "Relu", {"h"}, {"i"}), node("c", "Relu", {"i"}, {"c"}), node("d", "Relu", {"c"}, {"y"})})),
+            "error: model 'm.onnx': the graph has a cycle: 'a' <- 'c' <- 'b' <- 'a'\n"
+            "  help: a network must compute its values one after the other; unroll the loop before export");
+}
+
+TEST(Import, UndefinedNamesGetASuggestion) {
+  EXPECT_EQ(error_of(model_of({node("a", "Relu", {"x"}, {"hidden"}), node("b", "Relu", {"hiden"}, {"y"})})),
+            "error: model 'm.onnx': node 'b' (Relu) reads 'hiden', which no node, input or initializer defines\n  help: did you mean 'hidden'?");
+}
+
+TEST(Import, VersionsOutsideTheRangeAreRefused) {
+  OnnxModel model = model_of({node("a", "Relu", {"x"}, {"y"})});
+  model.opsets = {{"", 6}};
+  EXPECT_EQ(error_of(model), "error: model 'm.onnx': the model uses operator set 6, wanted 7 to 21\n  help: export it with opset_version=13, or convert it with onnx.version_converter");
+  model.opsets = {{"", 22}};
+  EXPECT_NE(error_of(model).find("operator set 22, wanted 7 to 21"), std::string::npos);
+  model.opsets = {{"", 21}};
+  model.ir_version = 11;
+  EXPECT_EQ(error_of(model), "error: model 'm.onnx': the model has IR version 11, wanted at most 10\n  help: export it with an older version of the ONNX package");
+}
+
+TEST(Import, DynamicExtents) {
+  OnnxModel model = model_of({node("a", "Relu", {"x"}, {"y"})});
+  model.inputs[0].shape = {symbol("N"), extent(3), extent(8)};
+  EXPECT_EQ(imported(model).value(ValueId{0}).shape, (Shape{1, 3, 8}));
+  EXPECT_EQ(imported(model, {.batch = 4}).value(ValueId{0}).shape, (Shape{4, 3, 8}));
+  model.inputs[0].shape = {symbol("N"), extent(3), symbol("width"), symbol("")};
+  EXPECT_EQ(error_of(model),
+            "error: model 'm.onnx': input 'x' [N,3,width,?] has dynamic extents ('width', number 3), and shapes must be known\n"
+            "  help: give them: --input-shape x=1,3,N,N");
+  EXPECT_EQ(imported(model, {.input_shapes = {{"x", {2, 3, 10, 12}}}}).value(ValueId{0}).shape, (Shape{2, 3, 10, 12}));
+  EXPECT_EQ(error_of(model, {.input_shapes = {{"x", {2, 4, 10, 12}}}}),
+            "error: model 'm.onnx': the shape [2,4,10,12] was given for input 'x', the model wants [N,3,width,?]\n  help: only dynamic extents can be chosen");
+  EXPECT_EQ(error_of(model, {.input_shapes = {{"image", {2}}}}), "error: model 'm.onnx': the model has no input 'image' to give the shape [2]\n  help: its inputs are: x");
+}
+
+TEST(Import, NanAndInfInWeightsNameTheInitializer) {
+  OnnxModel model = model_of({node("a", "Relu", {"w"}, {"y"})});
+  model.initializers.push_back({"w", Tensor::of<float>({3}, {0, std::nanf(""), 1})});
+  EXPECT_EQ(error_of(model), "error: model 'm.onnx': initializer 'w' [3] holds nan at element 1\n  help: such a network has no meaningful output; the training diverged or the file is damaged");
+  model.initializers[0].tensor = Tensor::of<float>({2}, {0, -std::numeric_limits<float>::infinity()});
+  EXPECT_NE(error_of(model).find("initializer 'w' [2] holds -inf at element 1"), std::string::npos);
+}
+
+TEST(Import, ConstantsAreFolded) {
+  OnnxModel model = model_of({node("k", "Constant", {}, {"c"}), node("a", "Relu", {"c"}, {"y"})});
+  model.nodes[0].attributes.push_back({"value", Tensor::of<float>({2}, {-1, 2})});
+  const Graph g = imported(model);
+  EXPECT_EQ(g.order().size(), 0U);
+  EXPECT_EQ(g.value(g.outputs()[0]).name, "y");
+  EXPECT_TRUE(g.value(g.outputs()[0]).constant.same_bytes(Tensor::of<float>({2}, {0, 2})));
+}
+
+TEST(OnnxProto, WritesWhatItReads) {
+  OnnxModel model = model_of({node("a", "Relu", {"x"}, {"y"})});
+  model.nodes[0].attributes = {{"i", std::int64_t{3}}, {"f", 0.5}, {"s", std::string("text")}, {"is", std::vector<std::int64_t>{1, -2}}, {"fs", std::vector<double>{0.25}}, {"t", Tensor::of<std::int64_t>({1}, {7})}};
+  model.initializers.push_back({"w", Tensor::of<std::int8_t>({2, 2}, {1, -2, 3, -4})});
+  const std::string path = test::temporary_folder() + "/m.onnx";
+  const std::string bytes = test::must(write_onnx(model, "1"));
+  EXPECT_EQ(bytes, test::must(write_onnx(model, "1")));
+  test::must(write_file(path, bytes));
+  const OnnxModel again = test::must(read_onnx(path));
+  EXPECT_EQ(test::must(write_onnx(again, "1")), bytes);
+  EXPECT_TRUE(again.initializers[0].tensor.same_bytes(model.initializers[0].tensor));
+  EXPECT_EQ(again.nodes[0].attributes.size(), 6U);
+
+  // Every truncation is an error that names the file.
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    std::ofstream(path, std::ios::binary) << bytes.substr(0, size);
+    const auto cut = read_onnx(path);
+    ASSERT_FALSE(cut.has_value()) << size;
+    EXPECT_NE(cut.error().message.find("m.onnx"), std::string::npos);
+  }
+}
+
+TEST(OnnxProto, TellsATruncatedModelFromAnotherFile) {
+  const std::string path = test::temporary_folder() + "/m.onnx";
+  const auto message = [&](std::string_view bytes) {
+    test::must(write_file(path, bytes));
+    const auto model = read_onnx(path);
+    return model ? std::string("read") : model.error().message.substr(model.error().message.find("m.onnx"));
+  };
+  const std::string bytes = test::must(write_onnx(model_of({node("a", "Relu", {"x"}, {"y"})}), "1"));
+  EXPECT_EQ(message(bytes), "read");
+  EXPECT_EQ(message(bytes.substr(0, bytes.size() - 9)).substr(0, 43), "m.onnx' is truncated: it ends after " + std::to_string(bytes.size() - 9) + " byte");
+  EXPECT_EQ(message(""), "m.onnx' is empty");
+  EXPECT_EQ(message("# This is a text file\n"), "m.onnx' is not an ONNX model: it is not a protobuf message of that kind");
+  EXPECT_EQ(message("\x89PNG\r\n\x1a\n abcdefgh"), "m.onnx' is not an ONNX model: it is not a protobuf message of that kind");
+}
+
+}  // namespace
+}  // namespace narrow

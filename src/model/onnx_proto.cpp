@@ -1,0 +1,437 @@
+#include "model/onnx_proto.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <map>
+
+#include "base/file.h"
+
+namespace narrow {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Types that Debian's message classes do not name yet.
+constexpr std::pair<int, std::string_view> kNewerTypes[] = {
+    {17, "FLOAT8E4M3FN"}, {18, "FLOAT8E4M3FNUZ"}, {19, "FLOAT8E5M2"}, {20, "FLOAT8E5M2FNUZ"}, {21, "UINT4"}, {22, "INT4"}, {23, "FLOAT4E2M1"}};
+
+std::string type_name(int code) {
+  for (const auto& [number, name] : kNewerTypes) {
+    if (number == code) return std::string(name);
+  }
+  if (!onnx::TensorProto::DataType_IsValid(code)) return fmt::format("type {}", code);
+  return onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(code));
+}
+
+// Bytes of one element as stored; 0 for types that cannot be read.
+std::size_t stored_size(int code) {
+  switch (code) {
+    case onnx::TensorProto::INT8:
+    case onnx::TensorProto::UINT8:
+    case onnx::TensorProto::BOOL: return 1;
+    case onnx::TensorProto::INT16:
+    case onnx::TensorProto::UINT16:
+    case onnx::TensorProto::FLOAT16:
+    case onnx::TensorProto::BFLOAT16: return 2;
+    case onnx::TensorProto::FLOAT:
+    case onnx::TensorProto::INT32:
+    case onnx::TensorProto::UINT32: return 4;
+    case onnx::TensorProto::DOUBLE:
+    case onnx::TensorProto::INT64:
+    case onnx::TensorProto::UINT64: return 8;
+    default: return 0;
+  }
+}
+
+float from_half(std::uint16_t h) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(h & 0x8000U) << 16;
+  const std::uint32_t exponent = (h >> 10) & 0x1fU;
+  const std::uint32_t mantissa = h & 0x3ffU;
+  if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000U | (mantissa << 13));
+  if (exponent == 0) {  // zero and subnormals: mantissa * 2^-24
+    const float magnitude = static_cast<float>(mantissa) * 0x1p-24F;
+    return sign != 0 ? -magnitude : magnitude;
+  }
+  return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+}
+
+float from_bfloat(std::uint16_t b) { return std::bit_cast<float>(static_cast<std::uint32_t>(b) << 16); }
+
+template <typename From, typename To, typename Fn>
+Tensor convert(const char* bytes, const Shape& shape, const Fn& fn) {
+  Tensor out(dtype_of<To>(), shape);
+  To* y = out.data<To>();
+  for (std::int64_t i = 0, n = out.elements(); i < n; ++i) {
+    From x;
+    std::memcpy(&x, bytes + static_cast<std::size_t>(i) * sizeof(From), sizeof(From));
+    y[i] = fn(x);
+  }
+  return out;
+}
+
+Tensor from_bytes(int code, const Shape& shape, const char* bytes) {
+  switch (code) {
+    case onnx::TensorProto::FLOAT16: return convert<std::uint16_t, float>(bytes, shape, from_half);
+    case onnx::TensorProto::BFLOAT16: return convert<std::uint16_t, float>(bytes, shape, from_bfloat);
+    case onnx::TensorProto::UINT32: return convert<std::uint32_t, std::int64_t>(bytes, shape, [](std::uint32_t x) { return static_cast<std::int64_t>(x); });
+    case onnx::TensorProto::UINT64: return convert<std::uint64_t, std::int64_t>(bytes, shape, [](std::uint64_t x) { return static_cast<std::int64_t>(x); });
+    case onnx::TensorProto::BOOL: return convert<std::uint8_t, bool>(bytes, shape, [](std::uint8_t x) { return x != 0; });
+    default: break;
+  }
+  Tensor out(*dtype_of_onnx_code(code), shape);
+  if (out.bytes() > 0) std::memcpy(out.raw(), bytes, out.bytes());
+  return out;
+}
+
+template <typename To, typename Field, typename Fn>
+Result<Tensor> from_field(const Field& field, const Shape& shape, const Fn& fn) {
+  if (field.size() != element_count(shape)) return error("holds {} elements, wanted {} for shape {}", field.size(), element_count(shape), to_string(shape));
+  Tensor out(dtype_of<To>(), shape);
+  To* y = out.data<To>();
+  for (const auto x : field) *y++ = fn(x);
+  return out;
+}
+
+// Reads tensors; keeps the external files of the model open while it does.
+class TensorReader {
+ public:
+  explicit TensorReader(const std::string& model_path) : folder_(fs::path(model_path).parent_path()) {}
+
+  // Errors do not name the tensor: the caller does.
+  Result<Tensor> read(const onnx::TensorProto& proto) {
+    const int code = proto.data_type();
+    const std::size_t size = stored_size(code);
+    if (size == 0) return error("has element type {}, which is not supported", type_name(code)).with_help("supported: float, double, half precision, integers of 8 bits and more, bool");
+    const Shape shape(proto.dims().begin(), proto.dims().end());
+    const std::int64_t elements = NARROW_TRY(count(shape));
+    if (proto.data_location() == onnx::TensorProto::EXTERNAL) return external(proto, shape, static_cast<std::size_t>(elements) * size);
+    if (proto.has_raw_data()) {
+      const std::string& raw = proto.raw_data();
+      if (raw.size() != static_cast<std::size_t>(elements) * size) {
+        return error("holds {} bytes, wanted {} for {}{}", raw.size(), static_cast<std::size_t>(elements) * size, type_name(code), to_string(shape)).with_help("the file is damaged; export the model again");
+      }
+      return from_bytes(code, shape, raw.data());
+    }
+    return typed(proto, shape);
+  }
+
+ private:
+  static Result<std::int64_t> count(const Shape& shape) {
+    std::int64_t n = 1;
+    for (const std::int64_t extent : shape) {
+      if (extent < 0 || (extent > 0 && n > std::numeric_limits<std::int64_t>::max() / 16 / extent)) return error("has the impossible shape {}", to_string(shape)).with_help("the file is damaged; export the model again");
+      n *= extent;
+    }
+    return n;
+  }
+
+  static Result<Tensor> typed(const onnx::TensorProto& proto, const Shape& shape) {
+    const auto cast = [](auto x) { return x; };
+    switch (proto.data_type()) {
+      case onnx::TensorProto::FLOAT: return from_field<float>(proto.float_data(), shape, cast);
+      case onnx::TensorProto::DOUBLE: return from_field<double>(proto.double_data(), shape, cast);
+      case onnx::TensorProto::INT64: return from_field<std::int64_t>(proto.int64_data(), shape, cast);
+      case onnx::TensorProto::UINT32:
+      case onnx::TensorProto::UINT64: return from_field<std::int64_t>(proto.uint64_data(), shape, [](std::uint64_t x) { return static_cast<std::int64_t>(x); });
+      case onnx::TensorProto::INT32: return from_field<std::int32_t>(proto.int32_data(), shape, cast);
+      case onnx::TensorProto::INT16: return from_field<std::int16_t>(proto.int32_data(), shape, [](std::int32_t x) { return static_cast<std::int16_t>(x); });
+      case onnx::TensorProto::UINT16: return from_field<std::uint16_t>(proto.int32_data(), shape, [](std::int32_t x) { return static_cast<std::uint16_t>(x); });
+      case onnx::TensorProto::INT8: return from_field<std::int8_t>(proto.int32_data(), shape, [](std::int32_t x) { return static_cast<std::int8_t>(x); });
+      case onnx::TensorProto::UINT8: return from_field<std::uint8_t>(proto.int32_data(), shape, [](std::int32_t x) { return static_cast<std::uint8_t>(x); });
+      case onnx::TensorProto::BOOL: return from_field<bool>(proto.int32_data(), shape, [](std::int32_t x) { return x != 0; });
+      case onnx::TensorProto::FLOAT16: return from_field<float>(proto.int32_data(), shape, [](std::int32_t x) { return from_half(static_cast<std::uint16_t>(x)); });
+      case onnx::TensorProto::BFLOAT16: return from_field<float>(proto.int32_data(), shape, [](std::int32_t x) { return from_bfloat(static_cast<std::uint16_t>(x)); });
+      default: NARROW_CHECK(false, "element type {}", proto.data_type());
+    }
+  }
+
+  Result<Tensor> external(const onnx::TensorProto& proto, const Shape& shape, std::size_t wanted) {
+    std::string location;
+    std::uint64_t offset = 0, length = wanted;
+    for (const auto& entry : proto.external_data()) {
+      if (entry.key() == "location") location = entry.value();
+      if (entry.key() == "offset") offset = std::strtoull(entry.value().c_str(), nullptr, 10);
+      if (entry.key() == "length") length = std::strtoull(entry.value().c_str(), nullptr, 10);
+    }
+    const fs::path relative = fs::path(location).lexically_normal();
+    if (location.empty() || relative.is_absolute() || *relative.begin() == "..") {
+      return error("is stored in the external file '{}', which is not inside the model's folder", location).with_help("move the data file beside the model and save the model again");
+    }
+    const std::string path = (folder_ / relative).string();
+    auto it = files_.find(path);
+    if (it == files_.end()) {
+      auto file = MappedFile::open(path);
+      if (!file) return error("is stored in the external file '{}', which cannot be read", path).with_help("copy the data file to that place; the model is incomplete without it");
+      it = files_.emplace(path, std::move(*file)).first;
+    }
+    const std::uint64_t available = it->second->bytes().size();
+    if (length != wanted || offset > available || wanted > available - offset) {
+      return error("needs {} bytes at offset {} of the external file '{}', which has {} bytes (length given: {})", wanted, offset, path, available, length)
+          .with_help("the data file is truncated or belongs to another model");
+    }
+    return from_bytes(proto.data_type(), shape, reinterpret_cast<const char*>(it->second->bytes().data()) + offset);
+  }
+
+  fs::path folder_;
+  std::map<std::string, std::shared_ptr<const MappedFile>> files_;
+};
+
+// --- telling a truncated model from something else ---
+
+bool read_varint(std::span<const std::byte> bytes, std::size_t* at, std::uint64_t* value) {
+  *value = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    if (*at >= bytes.size()) return false;
+    const auto b = std::to_integer<std::uint64_t>(bytes[(*at)++]);
+    *value |= (b & 0x7f) << shift;
+    if ((b & 0x80) == 0) return true;
+  }
+  return false;
+}
+
+// Walks the outermost fields of what should be a ModelProto and says why it cannot be one.
+Error why_unreadable(std::span<const std::byte> bytes, const std::string& path) {
+  const Error not_onnx = error("'{}' is not an ONNX model: it is not a protobuf message of that kind", path).with_help("give a file written by an ONNX exporter (.onnx)");
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    std::uint64_t tag = 0, value = 0;
+    if (!read_varint(bytes, &at, &tag)) return not_onnx;
+    const std::uint64_t field = tag >> 3, wire = tag & 7;
+    const bool is_number = field == 1 || field == 5;  // ir_version, model_version
+    const bool is_message = field == 2 || field == 3 || field == 4 || (field >= 6 && field <= 8) || field == 14 || field == 20 || field == 25;
+    if (!(is_number && wire == 0) && !(is_message && wire == 2)) return not_onnx;
+    if (!read_varint(bytes, &at, &value)) break;
+    if (is_message && value > bytes.size() - at) break;
+    if (is_message) at += value;
+  }
+  if (at >= bytes.size() && !bytes.empty()) return error("'{}' is a damaged ONNX model: its contents do not decode", path).with_help("copy or export the model again");
+  return error("'{}' is truncated: it ends after {} bytes in the middle of the model", path, bytes.size()).with_help("copy or download the model again");
+}
+
+// --- protobuf -> structs ---
+
+Result<OnnxAttribute> read_attribute(const onnx::AttributeProto& proto, TensorReader& tensors) {
+  OnnxAttribute out{.name = proto.name(), .value = {}};
+  using A = onnx::AttributeProto;
+  switch (proto.type()) {
+    case A::INT: out.value = static_cast<std::int64_t>(proto.i()); break;
+    case A::FLOAT: out.value = static_cast<double>(proto.f()); break;
+    case A::STRING: out.value = proto.s(); break;
+    case A::INTS: out.value = std::vector<std::int64_t>(proto.ints().begin(), proto.ints().end()); break;
+    case A::FLOATS: out.value = std::vector<double>(proto.floats().begin(), proto.floats().end()); break;
+    case A::TENSOR: {
+      auto tensor = tensors.read(proto.t());
+      if (!tensor) return tl::unexpected<Error>(std::move(tensor.error()).in(fmt::format("attribute '{}'", proto.name())));
+      out.value = std::move(*tensor);
+      break;
+    }
+    case A::STRINGS: out.value = OnnxOther{"a list of strings"}; break;
+    case A::GRAPH:
+    case A::GRAPHS: out.value = OnnxOther{"a sub-graph"}; break;
+    default: out.value = OnnxOther{"a value of a kind that is not supported"}; break;
+  }
+  return out;
+}
+
+OnnxValueInfo read_value_info(const onnx::ValueInfoProto& proto) {
+  OnnxValueInfo out{.name = proto.name(), .dtype = {}, .type_name = "no type", .shape = {}};
+  if (!proto.type().has_tensor_type()) {
+    if (proto.type().value_case() != onnx::TypeProto::VALUE_NOT_SET) out.type_name = "a sequence, map or other non-tensor";
+    return out;
+  }
+  const auto& type = proto.type().tensor_type();
+  out.type_name = type_name(type.elem_type());
+  out.dtype = dtype_of_onnx_code(type.elem_type());
+  if (type.has_shape()) {
+    out.shape.emplace();
+    for (const auto& d : type.shape().dim()) {
+      OnnxDimension dimension;
+      if (d.has_dim_value() && d.dim_value() > 0) dimension.extent = d.dim_value();
+      dimension.symbol = d.dim_param();
+      out.shape->push_back(std::move(dimension));
+    }
+  }
+  return out;
+}
+
+Result<OnnxNode> read_node(const onnx::NodeProto& proto, TensorReader& tensors) {
+  OnnxNode node{.name = proto.name(), .op = proto.op_type(), .domain = proto.domain(), .inputs = {proto.input().begin(), proto.input().end()},
+                .outputs = {proto.output().begin(), proto.output().end()}, .attributes = {}};
+  if (node.domain == "ai.onnx") node.domain.clear();
+  for (const auto& attribute : proto.attribute()) {
+    auto read = read_attribute(attribute, tensors);
+    if (!read) return tl::unexpected<Error>(std::move(read.error()).in(fmt::format("node '{}' ({})", node.name.empty() ? "-> " + (node.outputs.empty() ? "" : node.outputs[0]) : node.name, node.op)));
+    node.attributes.push_back(std::move(*read));
+  }
+  return node;
+}
+
+}  // namespace
+
+Result<OnnxModel> read_onnx(const std::string& path) {
+  onnx::ModelProto proto;
+  {
+    const auto file = NARROW_TRY(MappedFile::open(path));
+    const auto bytes = file->bytes();
+    if (bytes.empty()) return error("'{}' is empty", path).with_help("give a file written by an ONNX exporter (.onnx)");
+    if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+      return error("'{}' has more than 2 GB", path).with_help("save the model with its weights as external data");
+    }
+    if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return tl::unexpected<Error>(why_unreadable(bytes, path));
+    if (!proto.has_graph()) {
+      if (!proto.has_ir_version() && proto.opset_import_size() == 0) {  // other files may decode by chance, as unknown fields
+        return error("'{}' is not an ONNX model: it has neither a version nor a graph", path).with_help("give a file written by an ONNX exporter (.onnx)");
+      }
+      return error("'{}' is truncated: it has a header but no graph", path).with_help("copy or download the model again");
+    }
+  }
+
+  OnnxModel model;
+  model.graph_name = proto.graph().name();
+  model.ir_version = proto.ir_version();
+  for (const auto& opset : proto.opset_import()) model.opsets.emplace_back(opset.domain() == "ai.onnx" ? "" : opset.domain(), opset.version());
+  if (model.opsets.empty()) return error("'{}' is truncated or damaged: it does not say which operator set it uses", path).with_help("copy or export the model again");
+  TensorReader tensors(path);
+  auto& graph = *proto.mutable_graph();
+  if (graph.sparse_initializer_size() > 0) {
+    return error("'{}' has sparse initializers, which are not supported", path).with_help("export the model with dense weights");
+  }
+  for (auto& initializer : *graph.mutable_initializer()) {
+    auto tensor = tensors.read(initializer);
+    if (!tensor) return tl::unexpected<Error>(std::move(tensor.error()).in(fmt::format("initializer '{}' of '{}'", initializer.name(), path)));
+    model.initializers.push_back({initializer.name(), std::move(*tensor)});
+    initializer.Clear();  // a large model need not be in memory twice
+  }
+  for (const auto& node : graph.node()) {
+    auto read = read_node(node, tensors);
+    if (!read) return tl::unexpected<Error>(std::move(read.error()).in(fmt::format("'{}'", path)));
+    model.nodes.push_back(std::move(*read));
+  }
+  for (const auto& input : graph.input()) model.inputs.push_back(read_value_info(input));
+  for (const auto& output : graph.output()) model.outputs.push_back(read_value_info(output));
+  return model;
+}
+
+// --- structs -> protobuf ---
+
+namespace {
+
+void write_tensor(const std::string& name, const Tensor& tensor, onnx::TensorProto* proto) {
+  proto->set_name(name);
+  proto->set_data_type(static_cast<int>(onnx_code_of(tensor.dtype())));
+  for (const std::int64_t extent : tensor.shape()) proto->add_dims(extent);
+  proto->set_raw_data(tensor.raw(), tensor.bytes());
+}
+
+void write_attribute(const OnnxAttribute& attribute, onnx::AttributeProto* proto) {
+  proto->set_name(attribute.name);
+  using A = onnx::AttributeProto;
+  if (const auto* i = std::get_if<std::int64_t>(&attribute.value)) {
+    proto->set_type(A::INT);
+    proto->set_i(*i);
+  } else if (const auto* f = std::get_if<double>(&attribute.value)) {
+    proto->set_type(A::FLOAT);
+    proto->set_f(static_cast<float>(*f));
+  } else if (const auto* s = std::get_if<std::string>(&attribute.value)) {
+    proto->set_type(A::STRING);
+    proto->set_s(*s);
+  } else if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&attribute.value)) {
+    proto->set_type(A::INTS);
+    for (const std::int64_t x : *ints) proto->add_ints(x);
+  } else if (const auto* floats = std::get_if<std::vector<double>>(&attribute.value)) {
+    proto->set_type(A::FLOATS);
+    for (const double x : *floats) proto->add_floats(static_cast<float>(x));
+  } else if (const auto* tensor = std::get_if<Tensor>(&attribute.value)) {
+    proto->set_type(A::TENSOR);
+    write_tensor("", *tensor, proto->mutable_t());
+  } else {
+    NARROW_CHECK(false, "attribute '{}' cannot be written", attribute.name);
+  }
+}
+
+void write_value_info(const OnnxValueInfo& info, onnx::ValueInfoProto* proto) {
+  NARROW_CHECK(info.dtype && info.shape, "value '{}'", info.name);
+  proto->set_name(info.name);
+  auto* type = proto->mutable_type()->mutable_tensor_type();
+  type->set_elem_type(static_cast<int>(onnx_code_of(*info.dtype)));
+  auto* shape = type->mutable_shape();
+  for (const OnnxDimension& dimension : *info.shape) {
+    auto* d = shape->add_dim();
+    if (dimension.extent) d->set_dim_value(*dimension.extent);
+    else d->set_dim_param(dimension.symbol);
+  }
+}
+
+}  // namespace
+
+Result<std::string> write_onnx(const OnnxModel& model, const std::string& producer_version) {
+  onnx::ModelProto proto;
+  proto.set_ir_version(model.ir_version);
+  proto.set_producer_name("narrow");
+  proto.set_producer_version(producer_version);
+  for (const auto& [domain, version] : model.opsets) {
+    auto* opset = proto.add_opset_import();
+    opset->set_domain(domain);
+    opset->set_version(version);
+  }
+  auto* graph = proto.mutable_graph();
+  graph->set_name(model.graph_name.empty() ? "graph" : model.graph_name);
+  for (const OnnxNode& node : model.nodes) {
+    auto* n = graph->add_node();
+    n->set_name(node.name);
+    n->set_op_type(node.op);
+    n->set_domain(node.domain);
+    for (const std::string& in : node.inputs) n->add_input(in);
+    for (const std::string& out : node.outputs) n->add_output(out);
+    for (const OnnxAttribute& attribute : node.attributes) write_attribute(attribute, n->add_attribute());
+  }
+  for (const OnnxInitializer& initializer : model.initializers) write_tensor(initializer.name, initializer.tensor, graph->add_initializer());
+  for (const OnnxValueInfo& input : model.inputs) write_value_info(input, graph->add_input());
+  for (const OnnxValueInfo& output : model.outputs) write_value_info(output, graph->add_output());
+  if (proto.ByteSizeLong() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    return error("the model '{}' would need {} bytes in one ONNX file, at most 2 GB are possible", model.graph_name, proto.ByteSizeLong());
+  }
+  std::string bytes;
+  NARROW_CHECK(proto.SerializeToString(&bytes));
+  return bytes;
+}
+
+std::int64_t onnx_code_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF32: return onnx::TensorProto::FLOAT;
+    case DType::kF64: return onnx::TensorProto::DOUBLE;
+    case DType::kI64: return onnx::TensorProto::INT64;
+    case DType::kI32: return onnx::TensorProto::INT32;
+    case DType::kI16: return onnx::TensorProto::INT16;
+    case DType::kU16: return onnx::TensorProto::UINT16;
+    case DType::kI8: return onnx::TensorProto::INT8;
+    case DType::kU8: return onnx::TensorProto::UINT8;
+    case DType::kBool: return onnx::TensorProto::BOOL;
+  }
+  return 0;
+}
+
+std::optional<DType> dtype_of_onnx_code(std::int64_t code) {
+  switch (code) {
+    case onnx::TensorProto::FLOAT:
+    case onnx::TensorProto::FLOAT16:
+    case onnx::TensorProto::BFLOAT16: return DType::kF32;
+    case onnx::TensorProto::DOUBLE: return DType::kF64;
+    case onnx::TensorProto::INT64:
+    case onnx::TensorProto::UINT32:
+    case onnx::TensorProto::UINT64: return DType::kI64;
+    case onnx::TensorProto::INT32: return DType::kI32;
+    case onnx::TensorProto::INT16: return DType::kI16;
+    case onnx::TensorProto::UINT16: return DType::kU16;
+    case onnx::TensorProto::INT8: return DType::kI8;
+    case onnx::TensorProto::UINT8: return DType::kU8;
+    case onnx::TensorProto::BOOL: return DType::kBool;
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace narrow
