@@ -120,6 +120,55 @@ bool glob_match(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\t': out += "\\t"; break;
+      case '\r': out += "\\r"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+        else out += c;
+    }
+  }
+  return out + '"';
+}
+
+std::optional<std::string> unquoted(std::string_view text) {
+  if (text.size() < 2 || text.front() != '"' || text.back() != '"') return std::nullopt;
+  text = text.substr(1, text.size() - 2);
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') return std::nullopt;
+    if (text[i] != '\\') {
+      out += text[i];
+      continue;
+    }
+    if (++i == text.size()) return std::nullopt;
+    switch (text[i]) {
+      case '"':
+      case '\\': out += text[i]; break;
+      case 'n': out += '\n'; break;
+      case 't': out += '\t'; break;
+      case 'r': out += '\r'; break;
+      case 'x': {
+        unsigned value = 0;
+        const std::string_view digits = text.substr(i + 1, 2);
+        const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+        if (digits.size() != 2 || code != std::errc() || end != digits.data() + 2) return std::nullopt;
+        out += static_cast<char>(value);
+        i += 2;
+        break;
+      }
+      default: return std::nullopt;
+    }
+  }
+  return out;
+}
+
 std::string human_bytes(double bytes) {
   if (bytes < 1e3) return fmt::format("{:.0f} B", bytes);
   if (bytes < 1e6) return fmt::format("{:.1f} kB", bytes / 1e3);

@@ -1,6 +1,7 @@
 // Small text services: exact number printing, splitting, "did you mean", sizes and times for people.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,10 @@ std::string did_you_mean(std::string_view wanted, const std::vector<std::string>
 
 // Shell-style match: '*' any run, '?' one character.
 bool glob_match(std::string_view pattern, std::string_view text);
+
+// A string between double quotes with the escapes \" \\ \n \t \r \xNN, and back; nullopt when `text` is not exactly one such string.
+std::string quoted(std::string_view text);
+std::optional<std::string> unquoted(std::string_view text);
 
 std::string human_bytes(double bytes);      // "1.3 MB"
 std::string human_seconds(double seconds);  // "0.02 s", "1 min 20 s"

@@ -132,32 +132,12 @@ class Parser {
     skip();
     const std::size_t begin = at_;
     NARROW_TRY(expect('"'));
-    std::string out;
-    while (at_ < text_.size() && text_[at_] != '"') {
-      char c = text_[at_++];
-      if (c != '\\') {
-        out += c;
-        continue;
-      }
-      if (at_ >= text_.size()) break;
-      c = text_[at_++];
-      if (c == 'n') out += '\n';
-      else if (c == 't') out += '\t';
-      else if (c == 'r') out += '\r';
-      else if (c == '"' || c == '\\') out += c;
-      else if (c == 'x' && at_ + 2 <= text_.size()) {
-        unsigned value = 0;
-        const auto [end, code] = std::from_chars(text_.data() + at_, text_.data() + at_ + 2, value, 16);
-        if (code != std::errc() || end != text_.data() + at_ + 2) return fail(at_ - 2, "bad escape in string", "write \\x and two hexadecimal digits", 2);
-        out += static_cast<char>(value);
-        at_ += 2;
-      } else {
-        return fail(at_ - 2, fmt::format("unknown escape '\\{}' in string", c), "the escapes are \\\" \\\\ \\n \\t \\r \\xNN", 2);
-      }
-    }
+    while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
     if (at_ >= text_.size()) return fail(begin, "the string does not end", "add the closing '\"'");
     ++at_;
-    return out;
+    auto out = unquoted(text_.substr(begin, at_ - begin));
+    if (!out) return fail(begin, "unknown escape in string", "the escapes are \\\" \\\\ \\n \\t \\r \\xNN", at_ - begin);
+    return *out;
   }
 
   Result<std::string> word_or_string(const char* what) {

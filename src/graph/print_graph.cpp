@@ -204,23 +204,6 @@ class Printer {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      case '\r': out += "\\r"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-        else out += c;
-    }
-  }
-  return out + '"';
-}
-
 std::string print_graph(const Graph& graph, const PrintOptions& options) { return Printer(graph, options).print(); }
 
 }  // namespace narrow

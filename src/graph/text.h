@@ -53,7 +53,4 @@ Result<Graph> parse_graph(std::string_view text, const ParseOptions& options = {
 Tensor random_constant(DType dtype, const Shape& shape, std::uint64_t seed);
 Tensor random_constant(DType dtype, const Shape& shape, std::uint64_t seed, double lo, double hi);
 
-// "..." with escapes, as the text forms write strings.
-std::string quoted(std::string_view text);
-
 }  // namespace narrow
