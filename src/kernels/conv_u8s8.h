@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "kernels/conv_shape.h"
+#include "kernels/isa.h"
 #include "kernels/requantize.h"
 
 namespace narrow {
@@ -27,14 +28,13 @@ struct ConvU8S8Problem {
 class ConvU8S8 {
  public:
   virtual ~ConvU8S8() = default;
-  virtual void run(const std::uint8_t* x, void* y) = 0;  // not re-entrant
+  // x and y are exactly the maps of the shape: nothing is read or written beyond them. Not re-entrant.
+  virtual void run(const std::uint8_t* x, void* y) = 0;
 };
 
-enum class Isa { kBest, kPortable, kAvx2, kAvx512Vnni };
-bool isa_available(Isa isa);
-
 // Packs the weights for the instruction set. nullptr when there is no fast form for this problem (the caller then runs the
-// normative loop). The problem's arrays are copied.
+// normative loop): an accumulator could leave 32 bits, zero points or clamps lie off the grid, or the groups are too
+// small. The problem's arrays are copied.
 std::unique_ptr<ConvU8S8> make_conv_u8s8(const ConvU8S8Problem& problem, Isa isa = Isa::kBest);
 
 }  // namespace narrow

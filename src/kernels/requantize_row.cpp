@@ -1,0 +1,79 @@
+#include "kernels/requantize_row.h"
+
+#include "base/error.h"
+
+namespace narrow {
+namespace {
+
+// single_round needs the rounding constant above the low half of the product (M < 1/4); double_round no left shift (M < 1).
+bool has_vector_form(const Rescale& r, Rounding mode) {
+  switch (mode) {
+    case Rounding::kSingleRound: return r.shift >= 33;
+    case Rounding::kDoubleRound: return r.shift >= 31;
+    case Rounding::kFloatRne: return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool RowRequantizer::takes(std::span<const Rescale> factors) {
+  for (const Rescale& r : factors) {
+    if (r.multiplier < 0 || r.shift < 1 || r.shift > 62) return false;
+  }
+  return true;
+}
+
+RowRequantizer::RowRequantizer(std::span<const Rescale> factors, Rounding mode, OutputGrid grid, Isa isa) {
+  NARROW_CHECK(grid.valid() && takes(factors));
+  const std::size_t padded = factors.size() + RequantizeTable::kPadding;
+  table_.mode = mode;
+  table_.grid = grid;
+  table_.factors.assign(factors.begin(), factors.end());
+  table_.multiplier.assign(padded, 0);
+  table_.shift.assign(padded, 0);
+  table_.round.assign(padded, 0);
+  table_.scale.assign(padded, 0);
+  table_.slow_before.assign(factors.size() + 1, 0);
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    Rescale r = factors[i];
+    if (r.multiplier == 0) r.shift = 40;  // underflow: 0 in any form
+    const bool fast = has_vector_form(r, mode);
+    table_.slow_before[i + 1] = table_.slow_before[i] + (fast ? 0 : 1);
+    table_.multiplier[i] = r.multiplier;
+    table_.scale[i] = r.scale;
+    if (!fast || mode == Rounding::kFloatRne) continue;
+    if (mode == Rounding::kSingleRound) {
+      table_.shift[i] = r.shift - 32;
+      table_.round[i] = std::int32_t{1} << (r.shift - 33);
+    } else {
+      table_.shift[i] = r.shift - 31;
+      table_.round[i] = static_cast<std::int32_t>((std::uint32_t{1} << (r.shift - 31)) - 1);
+    }
+  }
+  switch (resolve_isa(isa)) {
+#if defined(__x86_64__)
+    case Isa::kAvx512Vnni: run_ = requantize_rows_avx512(mode); break;
+    case Isa::kAvx2: run_ = requantize_rows_avx2(mode); break;
+#endif
+    default: run_ = requantize_rows_portable;
+  }
+}
+
+void requantize_rows_portable(const RequantizeTable& table, const std::int32_t* acc, std::ptrdiff_t acc_stride, std::int64_t rows, std::int64_t channel,
+                              std::int64_t channels, void* y, std::ptrdiff_t y_stride) {
+  const OutputGrid& grid = table.grid;
+  const Rescale* factors = table.factors.data() + channel;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const std::int32_t q = requantize(acc[row * acc_stride + c], factors[c], table.mode, grid.zero_point, grid.low, grid.high);
+      if (grid.i16) {
+        static_cast<std::int16_t*>(y)[row * y_stride + c] = static_cast<std::int16_t>(q);
+      } else {
+        static_cast<std::uint8_t*>(y)[row * y_stride + c] = static_cast<std::uint8_t>(q);
+      }
+    }
+  }
+}
+
+}  // namespace narrow

@@ -1,0 +1,65 @@
+// requantize() over rows of s32 accumulators, one rescaling factor per channel: the last step of the fast integer kernels.
+// The vector forms give the bits of kernels/requantize.h for every accumulator; blocks of channels whose factor lies
+// outside a vector form's range go through requantize() itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/isa.h"
+#include "kernels/requantize.h"
+
+namespace narrow {
+
+// Where the results live: u8 (0 <= low, zero_point, high <= 255) or i16 (the same within 16 bits).
+struct OutputGrid {
+  std::int32_t zero_point = 0, low = 0, high = 255;
+  bool i16 = false;
+  bool valid() const {
+    const std::int32_t first = i16 ? INT16_MIN : 0, last = i16 ? INT16_MAX : 255;
+    return zero_point >= first && zero_point <= last && low >= first && high <= last && low <= high;
+  }
+};
+
+// Factors in the order of the channels, padded so that whole vectors can be loaded from any channel.
+struct RequantizeTable {
+  static constexpr std::size_t kPadding = 64;
+  Rounding mode = Rounding::kSingleRound;
+  OutputGrid grid;
+  std::vector<Rescale> factors;
+  std::vector<std::int32_t> multiplier;
+  std::vector<std::int32_t> shift;       // right shift of the product's high 32 bits: single_round t - 32, double_round t - 31
+  std::vector<std::int32_t> round;       // added before it: single_round 2^(t-33); double_round: mask of the bits shifted out
+  std::vector<float> scale;
+  std::vector<std::int32_t> slow_before; // how many earlier channels have no vector form
+};
+
+// acc[row][acc_stride], readable to the next multiple of 32 channels; y[row][y_stride] elements of the grid's type.
+using RequantizeFn = void (*)(const RequantizeTable& table, const std::int32_t* acc, std::ptrdiff_t acc_stride, std::int64_t rows, std::int64_t channel,
+                              std::int64_t channels, void* y, std::ptrdiff_t y_stride);
+
+class RowRequantizer {
+ public:
+  // grid.valid() must hold; factors as to_fixed_point() gives them (multiplier >= 0, 1 <= shift <= 62).
+  RowRequantizer(std::span<const Rescale> factors, Rounding mode, OutputGrid grid, Isa isa = Isa::kBest);
+  // Channels [channel, channel + channels); acc points at the accumulator of `channel` in the first row, y at its result.
+  void run(const std::int32_t* acc, std::ptrdiff_t acc_stride, std::int64_t rows, std::int64_t channel, std::int64_t channels, void* y,
+           std::ptrdiff_t y_stride) const {
+    run_(table_, acc, acc_stride, rows, channel, channels, y, y_stride);
+  }
+  static bool takes(std::span<const Rescale> factors);
+
+ private:
+  RequantizeTable table_;
+  RequantizeFn run_;
+};
+
+// requantize() element by element.
+void requantize_rows_portable(const RequantizeTable& table, const std::int32_t* acc, std::ptrdiff_t acc_stride, std::int64_t rows, std::int64_t channel,
+                              std::int64_t channels, void* y, std::ptrdiff_t y_stride);
+RequantizeFn requantize_rows_avx2(Rounding mode);
+RequantizeFn requantize_rows_avx512(Rounding mode);
+
+}  // namespace narrow
