@@ -76,9 +76,9 @@ struct Node {
 
 // What append()/insert_before() take. Output types may be left empty and set by ops::infer_node (ops/op_def.h).
 struct NodeSpec {
-  std::string name;  // made unique by a suffix
-  std::string op;
-  std::vector<ValueId> inputs;
+  std::string name = {};  // made unique by a suffix
+  std::string op = {};
+  std::vector<ValueId> inputs = {};
   std::vector<std::string> output_names = {};  // made unique; default: one output named as the node
   std::vector<TensorType> output_types = {};
   Attrs attrs = {};

@@ -198,7 +198,11 @@ void apply_fused_activation(const Node& node, Tensor& values) {
   constexpr std::int64_t kChunk = 4096;
   parallel_for((n + kChunk - 1) / kChunk, [&](std::int64_t chunk) {
     const std::int64_t end = std::min(n, (chunk + 1) * kChunk);
-    for (std::int64_t i = chunk * kChunk; i < end; ++i) x[i] = activation.apply(x[i]);
+    if (activation.op->activation->apply_array != nullptr) {
+      activation.op->activation->apply_array(x + chunk * kChunk, end - chunk * kChunk, activation.attrs);
+    } else {
+      for (std::int64_t i = chunk * kChunk; i < end; ++i) x[i] = activation.apply(x[i]);
+    }
   });
 }
 

@@ -91,8 +91,8 @@ struct LinearForm {
 struct Affine {
   int data_input = 0;
   int axis = -1;
-  std::vector<float> scale;
-  std::vector<float> shift;
+  std::vector<float> scale = {};
+  std::vector<float> shift = {};
 };
 
 // An elementwise function y = f(x) with attributes; can be fused into its producer as attributes "activation" (the
@@ -101,6 +101,10 @@ struct ActivationDef {
   float (*apply)(float x, const Attrs& attrs) = nullptr;
   // For functions that only clamp (Relu, Clip): the interval, possibly infinite. nullptr: not a clamp.
   std::pair<double, double> (*clamp)(const Attrs& attrs) = nullptr;
+  // The same function in place over an array, faster (vectorised, attributes read once); may differ in the last bits.
+  void (*apply_array)(float* values, std::int64_t count, const Attrs& attrs) = nullptr;
+  // For functions whose output interval is known and not calibrated (Sigmoid, Tanh): see QuantRule::Fixed.
+  std::optional<std::pair<double, double>> fixed_range = std::nullopt;
 };
 
 struct OpDef {

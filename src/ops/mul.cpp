@@ -1,0 +1,103 @@
+// Mul (with a clamp fused in) and Div; the integer operator qmul. Division by a constant becomes multiplication by its
+// reciprocal on import.
+#include <cmath>
+#include <limits>
+
+#include "ops/binary.h"
+#include "ops/lut.h"
+#include "ops/recognize.h"
+
+namespace narrow {
+namespace {
+
+template <typename T>
+struct Product {
+  T operator()(T a, T b) const { return static_cast<T>(a * b); }
+};
+
+template <typename T>
+struct Quotient {
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      if (b == 0) return 0;
+      if constexpr (std::is_signed_v<T>) {
+        if (b == T(-1)) return static_cast<T>(T{} - a);  // the lowest integer has no positive counterpart
+      }
+    }
+    return static_cast<T>(a / b);
+  }
+};
+
+std::optional<Affine> affine(const Graph& graph, const Node& node) {
+  auto constant = constant_operand(graph, node);
+  if (!constant || fused_activation(node).op != nullptr) return std::nullopt;
+  Affine out{.data_input = 1 - constant->slot, .axis = constant->axis};
+  out.shift.assign(constant->values.size(), 0.0F);
+  out.scale = std::move(constant->values);
+  return out;
+}
+
+Status normalize_div(RewriteContext& ctx) {
+  NARROW_TRY(expect_inputs(ctx.node(), 2));
+  const Value& divisor = ctx.input(1);
+  if (!divisor.is_constant() || divisor.dtype != DType::kF32) return {};
+  Tensor reciprocal(DType::kF32, divisor.shape);
+  for (std::int64_t i = 0; i < reciprocal.elements(); ++i) {
+    // In double, so that it is the nearest float; zero, tiny and infinite divisors have no usable reciprocal.
+    const double inverse = 1.0 / static_cast<double>(divisor.constant.data<float>()[i]);
+    if (!std::isnormal(static_cast<float>(inverse))) return {};
+    reciprocal.data<float>()[i] = static_cast<float>(inverse);
+  }
+  const ValueId constant = ctx.graph.add_constant(divisor.name + ".reciprocal", std::move(reciprocal));
+  ctx.graph.set_input(ctx.node_id, 1, constant);
+  ctx.graph.set_op(ctx.node_id, "Mul");
+  return {};
+}
+
+QuantRule div_rule(const Graph&, const Node&) { return {.unquantized = "division of two computed tensors has no integer form"}; }
+
+// --- qmul ---
+// acc = (a - zp_a) * (b - zp_b); y = requantize(acc) with s_a * s_b / s_y. Inputs a, b, multiplier, shift, scale.
+
+Status lower(LowerContext& ctx) {
+  const QuantParams &a = ctx.in(0), &b = ctx.in(1), &y = ctx.out();
+  const double real = static_cast<double>(a.scale[0]) * static_cast<double>(b.scale[0]) / static_cast<double>(y.scale[0]);
+  const auto r = ctx.rescales("rescale", {real}, {a.scale[0] * b.scale[0] / y.scale[0]});
+  const Window window = output_window(fused_activation(ctx.node()), y);
+  NodeSpec spec{.op = "qmul", .inputs = {ctx.input(0), ctx.input(1), r.multiplier, r.shift, r.scale}};
+  spec.attrs.set("a_zero_point", a.zero_point[0]);
+  spec.attrs.set("b_zero_point", b.zero_point[0]);
+  spec.attrs.set("y_zero_point", y.zero_point[0]);
+  spec.attrs.set("y_min", window.low);
+  spec.attrs.set("y_max", window.high);
+  spec.attrs.set("y_dtype", Attr(std::string(name_of(y.dtype))));
+  ctx.emit_output(std::move(spec));
+  return {};
+}
+
+}  // namespace
+
+extern const OpDef op_mul;
+constinit const OpDef op_mul{.name = "Mul",
+                             .summary = "a * b",
+                             .infer = infer_binary,
+                             .run = run_binary_clamped<Product>,
+                             .permute = permute_elementwise,
+                             .recognize = recognize_activation,
+                             .affine = affine,
+                             .fuses_activation = true,
+                             .fuses_only_clamps = true,
+                             .quant_rule = binary_rule,
+                             .lower = lower};
+
+extern const OpDef op_div;
+constinit const OpDef op_div{.name = "Div",
+                             .summary = "a / b",
+                             .normalize = normalize_div,
+                             .infer = infer_binary,
+                             .run = run_binary<Quotient>,
+                             .permute = permute_elementwise,
+                             .recognize = recognize_activation,
+                             .quant_rule = div_rule};
+
+}  // namespace narrow

@@ -1,0 +1,39 @@
+// Neg and Abs, which ONNX also applies to integers (shape arithmetic).
+#include <cmath>
+
+#include "ops/number.h"
+#include "ops/unary.h"
+
+namespace narrow {
+namespace {
+
+float negate(float x, const Attrs&) { return -x; }
+float absolute(float x, const Attrs&) { return std::abs(x); }
+constexpr ActivationDef kNeg{.apply = negate}, kAbs{.apply = absolute};
+
+Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
+  NARROW_TRY(expect_inputs(node, 1));
+  const Value& x = graph.value(node.inputs[0]);
+  return std::vector<TensorType>{{x.dtype, x.shape}};
+}
+
+template <bool kAbsolute>
+void run(RunContext& ctx) {
+  if (ctx.inputs[0].dtype() == DType::kF32) return run_unary(ctx);
+  with_number(ctx.inputs[0].dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    const T* x = ctx.inputs[0].data<T>();
+    T* y = ctx.outputs[0].data<T>();
+    for (std::int64_t i = 0, n = ctx.inputs[0].elements(); i < n; ++i) y[i] = kAbsolute && x[i] >= T{} ? x[i] : static_cast<T>(T{} - x[i]);
+  });
+}
+
+}  // namespace
+
+extern const OpDef op_neg;
+constinit const OpDef op_neg = unary_op({.name = "Neg", .summary = "-x", .infer = infer, .run = run<false>, .activation = &kNeg});
+
+extern const OpDef op_abs;
+constinit const OpDef op_abs = unary_op({.name = "Abs", .summary = "|x|", .infer = infer, .run = run<true>, .activation = &kAbs});
+
+}  // namespace narrow
