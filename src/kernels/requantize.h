@@ -92,6 +92,17 @@ inline std::int32_t round_to_grid(float real, std::int32_t zero_point, std::int3
   return q >= static_cast<float>(high) ? high : static_cast<std::int32_t>(q);
 }
 
+// The two halves of the double rounding, for fixed-point functions (specs/numerics.md § 2.6). High half of 2ab, half away from zero.
+inline std::int32_t high_product(std::int32_t a, std::int32_t b) { return rescale_double(a, b, 31); }
+// x * 2^-exponent, half away from zero; exponent in [0, 31].
+inline std::int32_t divide_by_power(std::int32_t x, int exponent) {
+  const std::int64_t mask = (std::int64_t{1} << exponent) - 1;
+  const std::int64_t threshold = (mask >> 1) + (x < 0 ? 1 : 0);
+  return static_cast<std::int32_t>((static_cast<std::int64_t>(x) >> exponent) + ((x & mask) > threshold ? 1 : 0));
+}
+// sum / count, half away from zero; count > 0.
+inline std::int64_t divide_by_count(std::int64_t sum, std::int64_t count) { return (sum >= 0 ? sum + count / 2 : sum - count / 2) / count; }
+
 // Names in target files and node attributes: single_round, double_round, float_rne.
 constexpr std::string_view name_of(Rounding mode) {
   return mode == Rounding::kSingleRound ? "single_round" : mode == Rounding::kDoubleRound ? "double_round" : "float_rne";

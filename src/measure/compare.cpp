@@ -1,0 +1,173 @@
+#include "measure/compare.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "measure/top_k.h"
+#include "run/executor.h"
+
+namespace narrow {
+namespace {
+
+// The value of `network` that stands for `value` of the float graph; none when it has no counterpart of the same shape.
+ValueId counterpart(const Graph& reference, ValueId value, const Graph& network) {
+  const Value& v = reference.value(value);
+  const ValueId found = network.find_value(v.name);
+  if (!found || network.value(found).shape != v.shape || network.value(found).is_constant()) return {};
+  const Value& n = network.value(found);
+  const bool readable = n.quant ? !n.quant->per_channel() && v.dtype == DType::kF32 : n.dtype == v.dtype;
+  return readable ? found : ValueId{};
+}
+
+Tensor as_network_type(const Tensor& real, const Value& value) { return value.quant ? quantize(real, *value.quant) : real; }
+
+// One compared layer output, by its ids in both graphs.
+struct Site {
+  LayerComparison* layer = nullptr;
+  ValueId reference;
+};
+
+class LayerObserver {
+ public:
+  LayerObserver(const Graph& network, const std::map<ValueId, Site>& sites, const std::map<ValueId, Tensor>& float_values,
+                ErrorMetrics LayerComparison::*metrics)
+      : network_(network), sites_(sites), float_values_(float_values), metrics_(metrics) {}
+  void operator()(ValueId id, const Tensor& tensor) const {
+    const auto site = sites_.find(id);
+    if (site == sites_.end()) return;
+    const Tensor& real = float_values_.at(site->second.reference);
+    ErrorMetrics& metrics = site->second.layer->*metrics_;
+    const Value& value = network_.value(id);
+    if (value.quant) {
+      metrics.add_quantized(real, tensor, *value.quant);
+    } else {
+      metrics.add(real, tensor);
+    }
+  }
+
+ private:
+  const Graph& network_;
+  const std::map<ValueId, Site>& sites_;
+  const std::map<ValueId, Tensor>& float_values_;
+  ErrorMetrics LayerComparison::*metrics_;
+};
+
+void observe_real(LayerComparison& layer, const Tensor& real, bool first) {
+  const std::span<const float> values = real.span<float>();
+  if (values.empty()) return;
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  layer.min = first ? static_cast<double>(*low) : std::min(layer.min, static_cast<double>(*low));
+  layer.max = first ? static_cast<double>(*high) : std::max(layer.max, static_cast<double>(*high));
+  if (layer.integer) layer.clipped.add(real, layer.params);
+}
+
+std::vector<LayerComparison> list_layers(const Graph& reference, const Graph& network, std::vector<ValueId>& values) {
+  std::vector<LayerComparison> layers;
+  for (const NodeId id : reference.order()) {
+    const Node& node = reference.node(id);
+    for (const ValueId out : node.outputs) {
+      if (reference.value(out).dtype != DType::kF32) continue;
+      const ValueId other = counterpart(reference, out, network);
+      if (!other) continue;
+      LayerComparison layer{.node = node.name, .op = node.op, .value = reference.value(out).name, .origin = node.origin};
+      if (network.value(other).quant) {
+        layer.integer = true;
+        layer.params = *network.value(other).quant;
+      }
+      layers.push_back(std::move(layer));
+      values.push_back(out);
+    }
+  }
+  return layers;
+}
+
+Status check_same_inputs(const Graph& reference, const Graph& network) {
+  if (reference.inputs().size() != network.inputs().size()) {
+    return error("the two networks have {} and {} inputs; wanted the same number", reference.inputs().size(), network.inputs().size());
+  }
+  for (std::size_t i = 0; i < reference.inputs().size(); ++i) {
+    const Value& a = reference.value(reference.inputs()[i]);
+    const Value& b = network.value(network.inputs()[i]);
+    if (a.name != b.name || a.shape != b.shape) {
+      return error("input {} is '{}' {} in one network and '{}' {} in the other", i, a.name, to_string(a.shape), b.name, to_string(b.shape))
+          .with_help("compare a model with an artifact made from that model");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+double Comparison::lowest_output_sqnr() const {
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const OutputComparison& output : outputs) lowest = std::min(lowest, output.metrics.sqnr_db());
+  return lowest;
+}
+
+double Comparison::argmax_agreement() const {
+  if (outputs.empty() || samples == 0) return 0;
+  return 100.0 * static_cast<double>(outputs[0].same_argmax) / static_cast<double>(samples);
+}
+
+SeveredGraph sever(const Graph& reference, const Graph& network) {
+  SeveredGraph result{.graph = network, .feeds = {}};
+  Graph& graph = result.graph;
+  for (std::size_t i = 0; i < network.inputs().size(); ++i) result.feeds.push_back({reference.inputs()[i], network.inputs()[i]});
+  for (const ValueId id : reference.live_values()) {
+    if (reference.value(id).is_constant() || reference.is_input(id)) continue;
+    const ValueId other = counterpart(reference, id, network);
+    if (!other || network.value(other).users.empty()) continue;
+    const ValueId fed = graph.add_input(network.value(other).name + ":fed", network.value(other).dtype, network.value(other).shape);
+    graph.set_quant(fed, network.value(other).quant);
+    for (const NodeId user : network.value(other).users) {
+      for (std::size_t slot = 0; slot < graph.node(user).inputs.size(); ++slot) {
+        if (graph.node(user).inputs[slot] == other) graph.set_input(user, slot, fed);
+      }
+    }
+    result.feeds.push_back({id, fed});
+  }
+  return result;
+}
+
+Result<Comparison> compare_layers(const Graph& reference, const Graph& network, const Dataset& dataset, const CompareOptions& options, Progress& progress) {
+  NARROW_TRY(check_same_inputs(reference, network));
+  Comparison result;
+  std::vector<ValueId> values;
+  result.layers = list_layers(reference, network, values);
+  std::map<ValueId, Site> sites;  // by id in the network; sever() keeps those ids
+  for (std::size_t i = 0; i < values.size(); ++i) sites[counterpart(reference, values[i], network)] = {&result.layers[i], values[i]};
+  for (const ValueId out : reference.outputs()) result.outputs.push_back({.name = reference.value(out).name, .metrics = {}});
+
+  const SeveredGraph severed = sever(reference, network);
+  std::map<ValueId, Tensor> float_values;  // what one sample needs again
+  for (const ValueId id : values) float_values[id];
+  for (const SeveredGraph::Feed& feed : severed.feeds) float_values[feed.reference];
+  const LayerObserver cumulative(network, sites, float_values, &LayerComparison::cumulative);
+  const LayerObserver isolated(severed.graph, sites, float_values, &LayerComparison::isolated);
+  Executor run_reference(reference), run_network(network), run_severed(severed.graph);
+
+  const std::int64_t count = std::min(options.samples, dataset.size() - options.first);
+  for (std::int64_t i = 0; i < count; ++i) {
+    NARROW_TRY(check_cancelled());
+    const Sample sample = NARROW_TRY(dataset.load(options.first + i));
+    const std::vector<Tensor> expected = NARROW_TRY(run_reference.run(sample.inputs, [&](ValueId id, const Tensor& tensor) {
+      if (const auto wanted = float_values.find(id); wanted != float_values.end()) wanted->second = tensor.clone();
+    }));
+    for (std::size_t k = 0; k < values.size(); ++k) observe_real(result.layers[k], float_values.at(values[k]), i == 0);
+    const std::vector<Tensor> found = NARROW_TRY(run_real(run_network, sample.inputs, cumulative));
+    std::vector<Tensor> fed;
+    for (const SeveredGraph::Feed& feed : severed.feeds) fed.push_back(as_network_type(float_values.at(feed.reference), severed.graph.value(feed.input)));
+    NARROW_TRY(run_severed.run(fed, isolated));
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      if (expected[k].dtype() != DType::kF32) continue;
+      result.outputs[k].metrics.add(expected[k], found[k]);
+      result.outputs[k].same_argmax += argmax(expected[k].span<float>()) == argmax(found[k].span<float>()) ? 1 : 0;
+    }
+    ++result.samples;
+    progress.step(i + 1, count, "samples");
+  }
+  return result;
+}
+
+}  // namespace narrow

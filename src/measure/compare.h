@@ -1,0 +1,61 @@
+// Layer by layer: the float graph against a network made from it (same value names), on samples. Two views of every layer:
+//   cumulative  the value as the network runs end to end: what all layers up to here have done
+//   isolated    the layer alone, fed with the float network's values quantized on the layer's own input grids: what this
+//               layer does
+// Samples stream: memory holds the float values of one sample, never of all.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "data/dataset.h"
+#include "graph/graph.h"
+#include "measure/metrics.h"
+
+namespace narrow {
+
+struct LayerComparison {
+  std::string node, op, value;          // of the float graph
+  std::vector<std::string> origin;      // names in the original model
+  bool integer = false;                 // does the network hold integers here?
+  QuantParams params = {};              // when it does: the grid of `value` in the network
+  ErrorMetrics cumulative = {}, isolated = {};
+  ClipMeter clipped = {};
+  double min = 0, max = 0;              // of the float value on these samples
+};
+
+struct OutputComparison {
+  std::string name;
+  ErrorMetrics metrics;
+  std::int64_t same_argmax = 0;         // samples whose largest element stands at the same place
+};
+
+struct Comparison {
+  std::int64_t samples = 0;
+  std::vector<LayerComparison> layers;  // in the float graph's order
+  std::vector<OutputComparison> outputs;
+  double lowest_output_sqnr() const;    // over the outputs; +inf when all are equal
+  double argmax_agreement() const;      // in percent, of the first output
+};
+
+struct CompareOptions {
+  std::int64_t first = 0;
+  std::int64_t samples = 8;             // at most
+};
+
+// Error: inputs of the two differ, a sample cannot be read, interrupted.
+Result<Comparison> compare_layers(const Graph& reference, const Graph& network, const Dataset& dataset, const CompareOptions& options, Progress& progress);
+
+// The network cut apart at every value that the float graph knows: each such value that a node reads becomes a graph input
+// ("NAME:fed"), so that one run evaluates every layer alone. Graph inputs that already exist stay first.
+struct SeveredGraph {
+  Graph graph;
+  struct Feed { ValueId reference; ValueId input; };
+  std::vector<Feed> feeds;              // one per graph input, in order
+};
+SeveredGraph sever(const Graph& reference, const Graph& network);
+
+}  // namespace narrow

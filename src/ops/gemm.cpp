@@ -1,0 +1,132 @@
+// Gemm: y = x·Wᵀ + b over the last axis, x [..., K], W [N, K] constant, b [N]; any activation fused. ONNX Gemm and MatMul
+// with a constant right-hand matrix come to this form.
+#include "base/parallel.h"
+#include "ops/linear.h"
+
+namespace narrow {
+namespace {
+
+Tensor scaled(const Tensor& tensor, double factor) {
+  if (factor == 1) return tensor;
+  Tensor out = tensor.clone();
+  for (float& v : out.span<float>()) v = static_cast<float>(v * factor);
+  return out;
+}
+
+// ONNX form: alpha * op(A) * op(B) + beta * C with matrices A and B.
+Status normalize(RewriteContext& ctx) {
+  Graph& graph = ctx.graph;
+  const bool trans_a = ctx.node().attrs.get_int("transA") != 0, trans_b = ctx.node().attrs.get_int("transB") != 0;
+  const double alpha = ctx.node().attrs.get_float("alpha", 1), beta = ctx.node().attrs.get_float("beta", 1);
+  if (ctx.input(0).shape.size() != 2 || ctx.input(1).shape.size() != 2) {
+    return error("operands have shapes {} and {}, wanted two matrices", to_string(ctx.input(0).shape), to_string(ctx.input(1).shape));
+  }
+  for (const char* key : {"transA", "transB", "alpha", "beta", "broadcast"}) ctx.attrs().erase(key);
+  const auto transpose = [&](std::size_t slot) -> Status {
+    NodeSpec spec{.name = ctx.input(slot).name + ".transposed", .op = "Transpose", .inputs = {ctx.node().inputs[slot]}};
+    spec.attrs.set("perm", std::vector<std::int64_t>{1, 0});
+    graph.set_input(ctx.node_id, slot, NARROW_TRY(ctx.insert_before(std::move(spec))));
+    return {};
+  };
+  if (trans_a) NARROW_TRY(transpose(0));
+  const bool constant = ctx.input(1).is_constant();
+  if (constant) {
+    const Tensor& b = ctx.input(1).constant;
+    graph.set_input(ctx.node_id, 1, graph.add_constant(ctx.input(1).name, scaled(trans_b ? b : transposed(b, {1, 0}), alpha)));
+  } else {
+    if (alpha != 1) return error("alpha is {} while both operands are computed, wanted 1", alpha);
+    if (trans_b) NARROW_TRY(transpose(1));
+    graph.set_op(ctx.node_id, "MatMul");
+  }
+  const std::int64_t n = ctx.input(1).shape[constant ? 0 : 1];
+  const ValueId c = ctx.has_input(2) ? ctx.node().inputs[2] : ValueId{};
+  graph.set_inputs(ctx.node_id, {ctx.node().inputs[0], ctx.node().inputs[1]});
+  if (c && graph.value(c).is_constant()) {
+    const Tensor& addend = graph.value(c).constant;
+    const bool per_column = addend.elements() == 1 || (addend.elements() == n && (addend.shape().empty() || addend.shape().back() == n));
+    if (constant && per_column) {
+      Tensor bias(DType::kF32, {n});
+      for (std::int64_t i = 0; i < n; ++i) bias.data<float>()[i] = static_cast<float>(addend.data<float>()[addend.elements() == 1 ? 0 : i] * beta);
+      graph.set_input(ctx.node_id, 2, graph.add_constant(graph.value(c).name, std::move(bias)));
+      return ctx.infer();
+    }
+  }
+  NARROW_TRY(ctx.infer());
+  if (!c) return {};
+  if (beta != 1 && !graph.value(c).is_constant()) return error("beta is {} while the addend is computed, wanted 1", beta);
+  const ValueId addend = beta == 1 ? c : graph.add_constant(graph.value(c).name, scaled(graph.value(c).constant, beta));
+  ctx.results[0] = NARROW_TRY(ctx.insert_after({.name = ctx.node().name + ".add", .op = "Add", .inputs = {ctx.results[0], addend}}));
+  return {};
+}
+
+Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
+  const Value& x = graph.value(node.inputs[0]);
+  const Value& w = graph.value(node.inputs[1]);
+  if (x.shape.empty() || w.shape.size() != 2 || x.shape.back() != w.shape[1]) {
+    return error("input {} does not fit weights {}: the last extents differ", to_string(x.shape), to_string(w.shape));
+  }
+  Shape y = x.shape;
+  y.back() = w.shape[0];
+  return std::vector<TensorType>{{DType::kF32, std::move(y)}};
+}
+
+void run(RunContext& ctx) {
+  const std::int64_t n = ctx.inputs[1].shape()[0], k = ctx.inputs[1].shape()[1], m = k == 0 ? 0 : ctx.inputs[0].elements() / k;
+  const float* x = ctx.inputs[0].data<float>();
+  const float* w = ctx.inputs[1].data<float>();
+  const float* bias = ctx.has_input(2) ? ctx.inputs[2].data<float>() : nullptr;
+  float* y = ctx.outputs[0].data<float>();
+  parallel_for(m, [&](std::int64_t row) {
+    for (std::int64_t o = 0; o < n; ++o) {
+      double acc = bias != nullptr ? static_cast<double>(bias[o]) : 0.0;
+      for (std::int64_t i = 0; i < k; ++i) acc += static_cast<double>(x[row * k + i]) * static_cast<double>(w[o * k + i]);
+      y[row * n + o] = static_cast<float>(acc);
+    }
+  });
+  apply_fused_activation(ctx.node, ctx.outputs[0]);
+}
+
+std::unique_ptr<Kernel> prepare(const Graph& graph, const Node& node) {
+  const Shape& w = graph.value(node.inputs[1]).shape;
+  const BackendActivation activation = split_activation(node);
+  FloatGemmProblem problem;
+  problem.n = w[0];
+  problem.k = w[1];
+  problem.m = element_count(graph.value(node.inputs[0]).shape) / problem.k;
+  problem.weights = constant_floats(graph, node, 1);
+  problem.has_bias = node.inputs.size() > 2 && node.inputs[2];
+  problem.activation = activation.inside;
+  return float_linear_kernel(make_float_gemm(problem), activation.complete);
+}
+
+constexpr LinearForm kLinear{.weight = 1, .bias = 2, .out_axis = 0, .in_axis = 1};
+
+// Matrices go back to ONNX Gemm, higher ranks to MatMul (+ Add).
+Status denormalize(RewriteContext& ctx) {
+  if (ctx.input(0).shape.size() == 2) {
+    ctx.attrs().set("transB", 1);
+    return {};
+  }
+  NARROW_TRY(permute_parameter(ctx, 1, {1, 0}));
+  const ValueId bias = ctx.has_input(2) ? ctx.node().inputs[2] : ValueId{};
+  ctx.graph.set_inputs(ctx.node_id, {ctx.node().inputs[0], ctx.node().inputs[1]});
+  ctx.graph.set_op(ctx.node_id, "MatMul");
+  if (bias) ctx.results[0] = NARROW_TRY(ctx.insert_after({.name = ctx.node().name + ".bias", .op = "Add", .inputs = {ctx.results[0], bias}}));
+  return {};
+}
+
+}  // namespace
+
+extern const OpDef op_gemm;
+constinit const OpDef op_gemm{.name = "Gemm",
+                              .summary = "matrix product with constant weights, plus bias",
+                              .normalize = normalize,
+                              .denormalize = denormalize,
+                              .infer = infer,
+                              .run = run,
+                              .prepare = prepare,
+                              .linear = &kLinear,
+                              .fuses_activation = true,
+                              .quant_rule = linear_quant_rule};
+
+}  // namespace narrow

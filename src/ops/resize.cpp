@@ -1,0 +1,334 @@
+// Resize of height and width of channels-last maps: nearest (any numeric type), linear, cubic (float only). Source positions
+// are exact rationals, so that float and integer networks pick the same neighbours. Attributes: sizes[2], scales[2] (out / in as
+// the model states it), mode, coordinate_transformation_mode, nearest_mode, cubic_coeff_a, exclude_outside.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/parallel.h"
+#include "ops/integer_output.h"
+
+namespace narrow {
+namespace {
+
+// --- positions ---
+
+std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
+
+// scale = p / q: the ratio of the extents when the stated float is that ratio, else the float's own value.
+std::pair<std::int64_t, std::int64_t> rational_scale(double scale, std::int64_t in, std::int64_t out) {
+  if (static_cast<float>(scale) == static_cast<float>(out) / static_cast<float>(in)) return {out, in};
+  int exponent = 0;
+  auto p = static_cast<std::int64_t>(std::ldexp(std::frexp(static_cast<float>(scale), &exponent), 24));  // 24 bits: exact
+  int shift = 24 - exponent;
+  while (shift > 0 && p % 2 == 0) p /= 2, --shift;
+  return shift >= 0 ? std::pair{p, std::int64_t{1} << shift} : std::pair{p << -shift, std::int64_t{1}};
+}
+
+// Source position of every output index along one axis: numerator[i] / denominator, in input pixels.
+struct Positions {
+  std::vector<std::int64_t> numerator;
+  std::int64_t denominator = 1;
+};
+Positions positions_of(const Attrs& attrs, std::size_t d, std::int64_t in, std::int64_t out) {
+  const std::string mode = attrs.get_string("coordinate_transformation_mode", "half_pixel");
+  const auto [p, q] = rational_scale(attrs.get_floats("scales")[d], in, out);
+  Positions result;
+  result.numerator.assign(static_cast<std::size_t>(out), 0);
+  if (mode == "align_corners") {
+    if (out > 1) {
+      result.denominator = out - 1;
+      for (std::int64_t i = 0; i < out; ++i) result.numerator[static_cast<std::size_t>(i)] = i * (in - 1);
+    }
+  } else if (mode == "asymmetric") {
+    result.denominator = p;
+    for (std::int64_t i = 0; i < out; ++i) result.numerator[static_cast<std::size_t>(i)] = i * q;
+  } else if (mode != "pytorch_half_pixel" || out > 1) {
+    const std::int64_t offset = mode == "tf_half_pixel_for_nn" ? 0 : mode == "half_pixel_symmetric" ? in * p - out * q - p : -p;
+    result.denominator = 2 * p;
+    for (std::int64_t i = 0; i < out; ++i) result.numerator[static_cast<std::size_t>(i)] = (2 * i + 1) * q + offset;
+  }
+  std::int64_t common = result.denominator;
+  for (const std::int64_t n : result.numerator) common = std::gcd(common, n);
+  result.denominator /= common;
+  for (std::int64_t& n : result.numerator) n /= common;
+  return result;
+}
+
+// What every output index along one axis reads: `taps` source indices with weights that sum to `denominator`
+// (exact for nearest and linear; cubic weights are reals and sum to 1).
+struct Sampling {
+  int taps = 1;
+  std::vector<std::int64_t> index;
+  std::vector<double> weight;
+  std::int64_t denominator = 1;
+};
+Sampling sampling_of(const Attrs& attrs, std::size_t d, std::int64_t in, std::int64_t out) {
+  const Positions at = positions_of(attrs, d, in, out);
+  const std::string mode = attrs.get_string("mode", "nearest"), rounding = attrs.get_string("nearest_mode", "round_prefer_floor");
+  const auto clamped = [&](std::int64_t i) { return std::clamp<std::int64_t>(i, 0, in - 1); };
+  const std::int64_t den = at.denominator;
+  Sampling s;
+  if (mode == "nearest") {
+    for (const std::int64_t n : at.numerator) {
+      const std::int64_t i = rounding == "floor"               ? floor_div(n, den)
+                             : rounding == "ceil"              ? -floor_div(-n, den)
+                             : rounding == "round_prefer_ceil" ? floor_div(2 * n + den, 2 * den)
+                                                               : -floor_div(den - 2 * n, 2 * den);
+      s.index.push_back(clamped(i));
+      s.weight.push_back(1);
+    }
+  } else if (mode == "linear") {
+    s.taps = 2;
+    s.denominator = den;
+    for (const std::int64_t unclamped : at.numerator) {
+      const std::int64_t n = std::clamp<std::int64_t>(unclamped, 0, (in - 1) * den), base = n / den;
+      s.index.insert(s.index.end(), {base, clamped(base + 1)});
+      s.weight.insert(s.weight.end(), {static_cast<double>(den - n % den), static_cast<double>(n % den)});
+    }
+  } else {  // cubic convolution (Keys 1981) with parameter a
+    s.taps = 4;
+    const double a = attrs.get_float("cubic_coeff_a", -0.75);
+    for (const std::int64_t n : at.numerator) {
+      const std::int64_t base = floor_div(n, den);
+      const double t = static_cast<double>(n - base * den) / static_cast<double>(den);
+      const auto near = [a](double x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
+      const auto far = [a](double x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
+      double w[4] = {far(t + 1), near(t), near(1 - t), far(2 - t)};
+      if (attrs.get_int("exclude_outside") != 0) {
+        double sum = 0;
+        for (int k = 0; k < 4; ++k) sum += w[k] = clamped(base - 1 + k) == base - 1 + k ? w[k] : 0;
+        for (double& x : w) x /= sum;
+      }
+      for (int k = 0; k < 4; ++k) {
+        s.index.push_back(clamped(base - 1 + k));
+        s.weight.push_back(w[k]);
+      }
+    }
+  }
+  return s;
+}
+
+// --- import ---
+
+// Full-rank sizes and scales from whichever of them the node states.
+Status normalize(RewriteContext& ctx) {
+  Graph& graph = ctx.graph;
+  Attrs& attrs = ctx.attrs();
+  const Shape x = ctx.input(0).shape;
+  const std::size_t rank = x.size();
+  const bool upsample = ctx.node().op == "Upsample", modern = !upsample && ctx.opset >= 11;
+  std::vector<double> scales = attrs.get_floats("scales");
+  std::vector<std::int64_t> sizes;
+  if (const Tensor* given = NARROW_TRY(ctx.constant_input(modern ? 2 : 1, "scales")); given != nullptr && given->elements() > 0) {
+    const auto values = given->span<float>();
+    scales.assign(values.begin(), values.end());
+  }
+  if (modern) {
+    if (const Tensor* given = NARROW_TRY(ctx.constant_input(3, "sizes")); given != nullptr && given->elements() > 0) sizes = given->to_ints();
+  }
+  if (attrs.has("axes")) {  // opset 18: sizes and scales of these axes only
+    const auto axes = attrs.get_ints("axes");
+    std::vector<double> all_scales(rank, 1);
+    Shape all_sizes = x;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      const auto axis = static_cast<std::size_t>(NARROW_TRY(normalize_axis(axes[i], rank)));
+      if (i < scales.size()) all_scales[axis] = scales[i];
+      if (i < sizes.size()) all_sizes[axis] = sizes[i];
+    }
+    if (!scales.empty()) scales = std::move(all_scales);
+    if (!sizes.empty()) sizes = std::move(all_sizes);
+  }
+  if (sizes.empty() == scales.empty()) return error("wanted either scales or sizes, found {}", sizes.empty() ? "neither" : "both");
+  if (rank != 4 || (sizes.empty() ? scales.size() : sizes.size()) != rank) return error("input has shape {}, wanted two spatial axes and one size or scale per axis", to_string(x));
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (sizes.size() <= i) sizes.push_back(static_cast<std::int64_t>(std::floor(static_cast<double>(x[i]) * scales[i])));
+    if (scales.size() <= i) scales.push_back(static_cast<double>(sizes[i]) / static_cast<double>(x[i]));
+    if (sizes[i] < 1) return error("axis {} of {} is resized to {}", i, to_string(x), sizes[i]);
+  }
+  const std::string mode = attrs.get_string("mode", "nearest");
+  if (mode != "nearest" && mode != "linear" && mode != "bilinear" && mode != "cubic") return error("mode '{}' is unknown, wanted nearest, linear or cubic", mode);
+  attrs.set("mode", mode == "bilinear" ? "linear" : mode.c_str());
+  std::string coordinates = modern ? attrs.get_string("coordinate_transformation_mode", "half_pixel") : "asymmetric";
+  static constexpr std::string_view kKnown[] = {"half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners", "tf_half_pixel_for_nn", "half_pixel_symmetric"};
+  if (std::find(std::begin(kKnown), std::end(kKnown), std::string_view(coordinates)) == std::end(kKnown)) {
+    return error("coordinate_transformation_mode '{}', wanted half_pixel, pytorch_half_pixel, asymmetric, align_corners or half_pixel_symmetric", coordinates);
+  }
+  attrs.set("coordinate_transformation_mode", Attr(std::move(coordinates)));
+  if (attrs.get_int("antialias") != 0) return error("antialias is 1, wanted 0").with_help("resize the samples before they are fed");
+  if (attrs.get_string("keep_aspect_ratio_policy", "stretch") != "stretch") return error("keep_aspect_ratio_policy '{}', wanted stretch", attrs.get_string("keep_aspect_ratio_policy"));
+  const bool channels_first = sizes[1] == x[1];
+  const std::size_t first = channels_first ? 2 : 1;
+  if (sizes[0] != x[0] || sizes[channels_first ? 1 : 3] != x[channels_first ? 1 : 3]) return error("resizes {} to {}, wanted only two spatial axes to change", to_string(x), to_string(sizes));
+  if (!modern) attrs.set("nearest_mode", scales[first] < 1 || scales[first + 1] < 1 ? "ceil" : "floor");
+  for (const char* key : {"axes", "antialias", "keep_aspect_ratio_policy", "extrapolation_value", "height_scale", "width_scale"}) attrs.erase(key);
+  attrs.set("sizes", std::vector<std::int64_t>{sizes[first], sizes[first + 1]});
+  attrs.set("scales", std::vector<double>{scales[first], scales[first + 1]});
+  graph.set_op(ctx.node_id, "Resize");
+  graph.set_inputs(ctx.node_id, {ctx.node().inputs[0]});
+  if (!channels_first) return ctx.infer();
+  NARROW_TRY(ctx.input_to_channels_last(0));
+  NARROW_TRY(ctx.infer());
+  return ctx.result_to_channels_first(0);
+}
+
+Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
+  const Value& x = graph.value(node.inputs[0]);
+  const auto sizes = node.attrs.get_ints("sizes");
+  if (x.shape.size() != 4 || sizes.size() != 2) return error("input {} must have four axes", to_string(x.shape));
+  return std::vector<TensorType>{{x.dtype, {x.shape[0], sizes[0], sizes[1], x.shape[3]}}};
+}
+
+// --- float ---
+
+// Calls fn(output row n * out_h + oh, n, oh), in parallel.
+template <typename Fn>
+void for_rows(const Shape& y, const Fn& fn) {
+  parallel_for(y[0] * y[1], [&](std::int64_t row) { fn(row, row / y[1], row % y[1]); });
+}
+
+void run_nearest(const Attrs& attrs, const Tensor& in, Tensor& out) {
+  const Shape &xs = in.shape(), &ys = out.shape();
+  const Sampling rows = sampling_of(attrs, 0, xs[1], ys[1]), columns = sampling_of(attrs, 1, xs[2], ys[2]);
+  const std::size_t pixel = static_cast<std::size_t>(xs[3]) * size_of(in.dtype());
+  const auto* x = static_cast<const std::byte*>(in.raw());
+  auto* y = static_cast<std::byte*>(out.raw());
+  for_rows(ys, [&](std::int64_t row, std::int64_t n, std::int64_t oh) {
+    const std::byte* from = x + static_cast<std::size_t>((n * xs[1] + rows.index[static_cast<std::size_t>(oh)]) * xs[2]) * pixel;
+    std::byte* to = y + static_cast<std::size_t>(row * ys[2]) * pixel;
+    for (std::int64_t ow = 0; ow < ys[2]; ++ow) std::copy_n(from + static_cast<std::size_t>(columns.index[static_cast<std::size_t>(ow)]) * pixel, pixel, to + static_cast<std::size_t>(ow) * pixel);
+  });
+}
+
+void run(RunContext& ctx) {
+  const Attrs& attrs = ctx.node.attrs;
+  if (attrs.get_string("mode", "nearest") == "nearest") return run_nearest(attrs, ctx.inputs[0], ctx.outputs[0]);
+  const Shape &xs = ctx.inputs[0].shape(), &ys = ctx.outputs[0].shape();
+  const Sampling rows = sampling_of(attrs, 0, xs[1], ys[1]), columns = sampling_of(attrs, 1, xs[2], ys[2]);
+  const double unit = static_cast<double>(rows.denominator) * static_cast<double>(columns.denominator);
+  const float* x = ctx.inputs[0].data<float>();
+  float* y = ctx.outputs[0].data<float>();
+  for_rows(ys, [&](std::int64_t row, std::int64_t n, std::int64_t oh) {
+    for (std::int64_t ow = 0; ow < ys[2]; ++ow) {
+      float* to = y + (row * ys[2] + ow) * ys[3];
+      std::fill(to, to + ys[3], 0.0F);
+      for (int ky = 0; ky < rows.taps; ++ky) {
+        const auto r = static_cast<std::size_t>(oh * rows.taps + ky);
+        for (int kx = 0; kx < columns.taps; ++kx) {
+          const auto c = static_cast<std::size_t>(ow * columns.taps + kx);
+          const auto weight = static_cast<float>(rows.weight[r] * columns.weight[c] / unit);
+          if (weight == 0) continue;
+          const float* from = x + ((n * xs[1] + rows.index[r]) * xs[2] + columns.index[c]) * xs[3];
+          for (std::int64_t i = 0; i < ys[3]; ++i) to[i] += weight * from[i];
+        }
+      }
+    }
+  });
+}
+
+// --- integer ---
+
+constexpr double kLargestUnit = 0x1p40;  // 16-bit codes times this fit 64-bit accumulators
+
+double unit_of(const Graph& graph, const Node& node) {
+  const Shape &x = graph.value(node.inputs[0]).shape, &y = graph.value(node.outputs[0]).shape;
+  return static_cast<double>(positions_of(node.attrs, 0, x[1], y[1]).denominator) * static_cast<double>(positions_of(node.attrs, 1, x[2], y[2]).denominator);
+}
+
+QuantRule quant_rule(const Graph& graph, const Node& node) {
+  QuantRule rule;
+  const std::string mode = node.attrs.get_string("mode", "nearest");
+  rule.same = {{input_slot(0), output_slot(0)}};
+  rule.follows_input = mode == "nearest";
+  if (mode == "cubic") rule.unquantized = "cubic interpolation has no integer form";
+  if (mode == "linear" && unit_of(graph, node) > kLargestUnit) rule.unquantized = "its scale is no simple ratio, which integer interpolation needs";
+  return rule;
+}
+
+Status lower(LowerContext& ctx) {
+  if (ctx.node().attrs.get_string("mode", "nearest") == "nearest") {
+    ctx.emit_output({.op = "Resize", .inputs = {ctx.input(0)}, .attrs = ctx.node().attrs});
+    return {};
+  }
+  const QuantParams &x = ctx.in(0), &y = ctx.out();
+  const double unit = unit_of(ctx.graph(), ctx.node());
+  const auto rescales = ctx.rescales("rescale", {reciprocal_factor(static_cast<double>(x.scale[0]) / static_cast<double>(y.scale[0]), static_cast<std::int64_t>(unit))},
+                                     {x.scale[0] / (y.scale[0] * static_cast<float>(unit))});
+  NodeSpec spec{.op = "qresize", .inputs = {ctx.input(0), rescales.multiplier, rescales.shift, rescales.scale}, .attrs = ctx.node().attrs};
+  spec.attrs.set("x_zero_point", x.zero_point[0]);
+  set_output_grid(spec.attrs, y);
+  ctx.emit_output(std::move(spec));
+  return {};
+}
+
+// qresize (linear): the sum of weighted codes in units of 1 / (denominators of the positions), requantized.
+void run_integer(RunContext& ctx) {
+  const Attrs& attrs = ctx.node.attrs;
+  const Shape &xs = ctx.inputs[0].shape(), &ys = ctx.outputs[0].shape();
+  const Sampling rows = sampling_of(attrs, 0, xs[1], ys[1]), columns = sampling_of(attrs, 1, xs[2], ys[2]);
+  const OutputGrid grid = read_output_grid(ctx.node);
+  const Rescale rescale = read_rescales(ctx, 1)[0];
+  const std::int64_t zero = attrs.get_int("x_zero_point");
+  with_codes(ctx.inputs[0], [&](const auto* x) {
+    for_rows(ys, [&](std::int64_t row, std::int64_t n, std::int64_t oh) {
+      std::vector<std::int64_t> acc(static_cast<std::size_t>(ys[3]));
+      for (std::int64_t ow = 0; ow < ys[2]; ++ow) {
+        std::fill(acc.begin(), acc.end(), 0);
+        for (int ky = 0; ky < rows.taps; ++ky) {
+          const auto r = static_cast<std::size_t>(oh * rows.taps + ky);
+          for (int kx = 0; kx < columns.taps; ++kx) {
+            const auto c = static_cast<std::size_t>(ow * columns.taps + kx);
+            const auto weight = static_cast<std::int64_t>(rows.weight[r] * columns.weight[c]);
+            const auto* from = x + ((n * xs[1] + rows.index[r]) * xs[2] + columns.index[c]) * xs[3];
+            for (std::size_t i = 0; i < acc.size(); ++i) acc[i] += weight * (from[i] - zero);
+          }
+        }
+        for (std::size_t i = 0; i < acc.size(); ++i) store_code(ctx.outputs[0], (row * ys[2] + ow) * ys[3] + static_cast<std::int64_t>(i), grid.code(acc[i], rescale));
+      }
+    });
+  });
+}
+
+// --- export: ONNX opset 13 states sizes when they give the same scale, else scales ---
+
+Status denormalize(RewriteContext& ctx) {
+  Graph& graph = ctx.graph;
+  const Shape x = ctx.input(0).shape;
+  const auto sizes = ctx.node().attrs.get_ints("sizes");
+  const auto scales = ctx.node().attrs.get_floats("scales");
+  ctx.attrs().erase("sizes");
+  ctx.attrs().erase("scales");
+  NARROW_TRY(ctx.input_to_channels_first(0));
+  bool exact = true;
+  for (std::size_t d = 0; d < 2; ++d) exact = exact && static_cast<float>(scales[d]) == static_cast<float>(sizes[d]) / static_cast<float>(x[d + 1]);
+  const std::string& name = ctx.node().name;
+  if (exact) {
+    graph.set_inputs(ctx.node_id, {ctx.node().inputs[0], {}, {}, graph.add_constant(name + ".sizes", Tensor::of<std::int64_t>({4}, {x[0], x[3], sizes[0], sizes[1]}))});
+  } else {
+    graph.set_inputs(ctx.node_id, {ctx.node().inputs[0], {}, graph.add_constant(name + ".scales", Tensor::of<float>({4}, {1, 1, static_cast<float>(scales[0]), static_cast<float>(scales[1])}))});
+  }
+  const Value& y = graph.value(ctx.results[0]);
+  graph.set_type(ctx.results[0], {y.dtype, {y.shape[0], y.shape[3], y.shape[1], y.shape[2]}});
+  return ctx.result_to_channels_last(0);
+}
+
+}  // namespace
+
+extern const OpDef op_resize;
+constinit const OpDef op_resize{.name = "Resize",
+                                .summary = "resampling of height and width (nearest, linear, cubic)",
+                                .since_opset = 10,
+                                .normalize = normalize,
+                                .denormalize = denormalize,
+                                .infer = infer,
+                                .run = run,
+                                .quant_rule = quant_rule,
+                                .lower = lower};
+
+extern const OpDef op_upsample;
+constinit const OpDef op_upsample{.name = "Upsample", .summary = "former name of Resize", .since_opset = 7, .normalize = normalize};
+
+extern const OpDef op_qresize;
+constinit const OpDef op_qresize{.name = "qresize", .summary = "linear resampling of codes", .onnx = false, .infer = infer, .run = run_integer};
+
+}  // namespace narrow

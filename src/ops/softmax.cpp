@@ -1,0 +1,228 @@
+// Softmax along `axis`. Before opset 13 ONNX flattens the axes from `axis` on; where that differs, import reshapes.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/parallel.h"
+#include "kernels/softmax_fixed.h"
+#include "ops/integer_output.h"
+
+namespace narrow {
+namespace {
+
+Status normalize(RewriteContext& ctx) {
+  Graph& graph = ctx.graph;
+  const Shape x = ctx.input(0).shape;
+  const int axis = NARROW_TRY(normalize_axis(ctx.node().attrs.get_int("axis", ctx.opset >= 13 ? -1 : 1), x.size()));
+  const std::int64_t inner = element_count({x.begin() + axis + 1, x.end()});
+  ctx.attrs().set("axis", axis);
+  if (ctx.opset >= 13 || inner == 1) return ctx.infer();
+  const std::int64_t outer = element_count({x.begin(), x.begin() + axis});
+  NodeSpec flat{.name = ctx.node().name + ".flat", .op = "Reshape", .inputs = {ctx.node().inputs[0]}};
+  flat.attrs.set("shape", std::vector<std::int64_t>{outer, element_count(x) / std::max<std::int64_t>(1, outer)});
+  graph.set_input(ctx.node_id, 0, NARROW_TRY(ctx.insert_before(std::move(flat))));
+  ctx.attrs().set("axis", 1);
+  NARROW_TRY(ctx.infer());
+  NodeSpec full{.name = ctx.node().name + ".full", .op = "Reshape", .inputs = {ctx.results[0]}};
+  full.attrs.set("shape", x);
+  ctx.results[0] = NARROW_TRY(ctx.insert_after(std::move(full)));
+  return {};
+}
+
+Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
+  const Value& x = graph.value(node.inputs[0]);
+  NARROW_TRY(normalize_axis(node.attrs.get_int("axis", -1), x.shape.size()));
+  return std::vector<TensorType>{{DType::kF32, x.shape}};
+}
+
+// Calls fn(first element, distance between elements, count) for every row along the axis.
+template <typename Fn>
+void for_rows(const Node& node, const Shape& shape, const Fn& fn) {
+  const std::int64_t signed_axis = node.attrs.get_int("axis", -1);
+  const auto axis = static_cast<std::size_t>(signed_axis < 0 ? signed_axis + static_cast<std::int64_t>(shape.size()) : signed_axis);
+  const std::int64_t count = shape[axis], inner = element_count({shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end()});
+  if (count == 0) return;
+  parallel_for(element_count(shape) / count, [&](std::int64_t row) { fn(row / inner * inner * count + row % inner, inner, count); });
+}
+
+void run(RunContext& ctx) {
+  const float* x = ctx.inputs[0].data<float>();
+  float* y = ctx.outputs[0].data<float>();
+  for_rows(ctx.node, ctx.inputs[0].shape(), [&](std::int64_t first, std::int64_t step, std::int64_t count) {
+    float largest = x[first];
+    for (std::int64_t i = 1; i < count; ++i) largest = std::max(largest, x[first + i * step]);
+    double sum = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float e = std::exp(x[first + i * step] - largest);
+      y[first + i * step] = e;
+      sum += static_cast<double>(e);
+    }
+    for (std::int64_t i = 0; i < count; ++i) y[first + i * step] = static_cast<float>(static_cast<double>(y[first + i * step]) / sum);
+  });
+}
+
+bool permute(Graph& graph, NodeId id, const std::vector<int>& perm) {
+  if (graph.value(graph.node(id).inputs[0]).shape.size() != perm.size()) return false;
+  const std::int64_t axis = graph.node(id).attrs.get_int("axis", -1);
+  graph.attrs(id).set("axis", perm[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(perm.size()) : axis)]);
+  return true;
+}
+
+QuantRule quant_rule(const Graph&, const Node&) {
+  QuantRule rule;
+  rule.fixed = {{.slot = output_slot(0), .lo = 0, .hi = 1}};
+  return rule;
+}
+
+// --- lowering: the tables of qsoftmax ---
+
+// exp(-d * scale) for the distance d = 0..255 from the row's largest code, in Q0.31 by gemmlowp's polynomial.
+Tensor fixed_table(float x_scale) {
+  // Distances become Q5.26 by a multiplier above one, as in TFLite's reference kernel; beyond its reach the term is 0.
+  const double real = std::clamp(static_cast<double>(x_scale) * 0x1p26, 1.0, 2147483647.0);
+  int exponent = 0;
+  auto multiplier = static_cast<std::int64_t>(std::nearbyint(std::frexp(real, &exponent) * 0x1p31));
+  if (multiplier == std::int64_t{1} << 31) multiplier /= 2, ++exponent;
+  const double reach = std::floor(31.0 * 0x1p26 / std::exp2(exponent));
+  Tensor table(DType::kI32, {256});
+  for (std::int32_t d = 0; d < 256; ++d) {
+    const std::int32_t shifted = saturate32(-d * (std::int64_t{1} << exponent));
+    table.data<std::int32_t>()[d] = d <= reach ? exp_q31(high_product(shifted, static_cast<std::int32_t>(multiplier))) : 0;
+  }
+  return table;
+}
+
+Tensor float_table(float x_scale) {
+  Tensor table(DType::kF32, {256});
+  for (int d = 0; d < 256; ++d) table.data<float>()[d] = static_cast<float>(std::exp(-d * static_cast<double>(x_scale)));
+  return table;
+}
+
+// 513 knots of f over [0, 1] in Q0.15.
+template <typename Fn>
+Tensor knots(const Fn& f) {
+  Tensor table(DType::kI32, {513});
+  for (int i = 0; i <= 512; ++i) table.data<std::int32_t>()[i] = static_cast<std::int32_t>(std::nearbyint(32768.0 * f(i / 512.0)));
+  return table;
+}
+
+constexpr double kReach16 = 10;  // exp(-10) is 1.5 units of Q0.15
+
+Status lower(LowerContext& ctx) {
+  const QuantParams &x = ctx.in(0), &y = ctx.out();
+  const bool wide = x.dtype == DType::kI16, as_float = !wide && ctx.profile().rounding == Rounding::kFloatRne;
+  const float wanted = y.dtype == DType::kI16 ? 0x1p-15F : 0x1p-8F;
+  if (!as_float && (y.scale[0] != wanted || y.zero_point[0] != 0 || (y.dtype == DType::kI16) != wide)) {
+    return error("the output grid is {}, wanted scale {} with real 0 at code 0 and the input's width", y.to_string(), wanted).with_help("leave the scale of this output to the planner: it is fixed");
+  }
+  NodeSpec spec{.op = "qsoftmax", .inputs = {ctx.input(0)}, .attrs = ctx.node().attrs};
+  set_output_grid(spec.attrs, y);
+  if (as_float) {
+    spec.attrs.set("y_scale", Attr(static_cast<double>(y.scale[0])));
+    spec.inputs.push_back(ctx.constant("table", float_table(x.scale[0])));
+  } else if (!wide) {
+    spec.inputs.push_back(ctx.constant("table", fixed_table(x.scale[0])));
+  } else {
+    // Distances are rescaled so that kReach16 is 2^16: 512 segments of 128.
+    const double real = static_cast<double>(x.scale[0]) * 65536.0 / kReach16;
+    const auto rescales = ctx.rescales("rescale", {real}, {static_cast<float>(real)});
+    spec.inputs.insert(spec.inputs.end(), {ctx.constant("exponential", knots([](double t) { return std::exp(-kReach16 * t); })),
+                                           ctx.constant("reciprocal", knots([](double t) { return 1 / (1 + t); })), rescales.multiplier, rescales.shift, rescales.scale});
+  }
+  ctx.emit_output(std::move(spec));
+  return {};
+}
+
+// --- qsoftmax: tables of the distance from the row's largest code; the output's zero point is 0 except under float_rne ---
+
+Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) {
+  return std::vector<TensorType>{{graph.value(node.outputs[0]).dtype, graph.value(node.inputs[0]).shape}};
+}
+
+void run_fixed(RunContext& ctx) {
+  const std::uint8_t* x = ctx.inputs[0].data<std::uint8_t>();
+  const std::int32_t* table = ctx.inputs[1].data<std::int32_t>();
+  const OutputGrid grid = read_output_grid(ctx.node);
+  for_rows(ctx.node, ctx.inputs[0].shape(), [&](std::int64_t first, std::int64_t step, std::int64_t count) {
+    std::uint8_t largest = 0;
+    for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, x[first + i * step]);
+    std::int64_t sum = 0;  // Q12.19 in rows of up to 4096; 64 bits hold any row
+    for (std::int64_t i = 0; i < count; ++i) sum += divide_by_power(table[largest - x[first + i * step]], 12);
+    // sum = 2^over * (1 + f), f in Q0.31.
+    const int top = 63 - std::countl_zero(static_cast<std::uint64_t>(sum)), over = top - 19;
+    const std::int64_t normalized = top <= 31 ? sum << (31 - top) : sum >> (top - 31);
+    const std::int32_t reciprocal = reciprocal_q31(static_cast<std::int32_t>(normalized - (std::int64_t{1} << 31)));
+    const int exponent = over + 23;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int32_t product = high_product(reciprocal, table[largest - x[first + i * step]]);
+      const std::int32_t q = exponent > 31 ? 0 : divide_by_power(product, exponent);
+      store_code(ctx.outputs[0], first + i * step, std::clamp(q, grid.low, grid.high));
+    }
+  });
+}
+
+// As ONNX Runtime's QLinearSoftmax.
+void run_float_table(RunContext& ctx) {
+  const std::uint8_t* x = ctx.inputs[0].data<std::uint8_t>();
+  const float* table = ctx.inputs[1].data<float>();
+  const OutputGrid grid = read_output_grid(ctx.node);
+  const auto y_scale = static_cast<float>(ctx.node.attrs.get_float("y_scale"));
+  for_rows(ctx.node, ctx.inputs[0].shape(), [&](std::int64_t first, std::int64_t step, std::int64_t count) {
+    std::uint8_t largest = 0;
+    for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, x[first + i * step]);
+    float sum = 0;
+    for (std::int64_t i = 0; i < count; ++i) sum += table[largest - x[first + i * step]];
+    for (std::int64_t i = 0; i < count; ++i) {
+      store_code(ctx.outputs[0], first + i * step, round_to_grid(table[largest - x[first + i * step]] / sum / y_scale, grid.zero_point, grid.low, grid.high));
+    }
+  });
+}
+
+// 513 knots, 128 apart; `at` in [0, 65536).
+std::int32_t interpolated(const std::int32_t* table, std::int32_t at) {
+  const std::int32_t base = table[at / 128], slope = table[at / 128 + 1] - base;
+  return base + rescale_single(slope * (at % 128), 1 << 30, 37);
+}
+
+void run_wide(RunContext& ctx) {
+  const std::int16_t* x = ctx.inputs[0].data<std::int16_t>();
+  const std::int32_t *exponential = ctx.inputs[1].data<std::int32_t>(), *inverse = ctx.inputs[2].data<std::int32_t>();
+  const Rescale to_knots = read_rescales(ctx, 3)[0];
+  const OutputGrid grid = read_output_grid(ctx.node);
+  for_rows(ctx.node, ctx.inputs[0].shape(), [&](std::int64_t first, std::int64_t step, std::int64_t count) {
+    std::int16_t largest = x[first];
+    for (std::int64_t i = 1; i < count; ++i) largest = std::max(largest, x[first + i * step]);
+    std::vector<std::int32_t> terms(static_cast<std::size_t>(count));  // Q0.15
+    std::int64_t sum = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int32_t at = rescale(largest - x[first + i * step], to_knots, grid.rounding);
+      terms[static_cast<std::size_t>(i)] = at > 65535 ? 0 : interpolated(exponential, at);
+      sum += terms[static_cast<std::size_t>(i)];
+    }
+    // sum = 2^top * (1 + f); f indexes the reciprocal with 16 bits.
+    const int top = 63 - std::countl_zero(static_cast<std::uint64_t>(sum));
+    const std::int64_t f = (top <= 16 ? sum << (16 - top) : sum >> (top - 16)) - 65536;
+    const std::int32_t reciprocal = interpolated(inverse, static_cast<std::int32_t>(f));
+    for (std::int64_t i = 0; i < count; ++i) {
+      // term / sum in Q0.15 = term * reciprocal * 2^-top
+      const std::int64_t product = static_cast<std::int64_t>(terms[static_cast<std::size_t>(i)]) * reciprocal;
+      store_code(ctx.outputs[0], first + i * step, std::clamp(rescale_single(product, 1 << 30, 30 + top), grid.low, grid.high));
+    }
+  });
+}
+
+void run_integer(RunContext& ctx) {
+  if (ctx.inputs[0].dtype() == DType::kI16) return run_wide(ctx);
+  if (ctx.inputs[1].dtype() == DType::kF32) return run_float_table(ctx);
+  run_fixed(ctx);
+}
+
+}  // namespace
+
+extern const OpDef op_softmax;
+constinit const OpDef op_softmax{.name = "Softmax", .summary = "exp(x) over its sum along an axis", .normalize = normalize, .infer = infer, .run = run, .permute = permute, .quant_rule = quant_rule, .lower = lower};
+
+extern const OpDef op_qsoftmax;
+constinit const OpDef op_qsoftmax{.name = "qsoftmax", .summary = "softmax of codes by tables", .onnx = false, .infer = infer_integer, .run = run_integer};
+
+}  // namespace narrow
