@@ -1,0 +1,114 @@
+// The calibrators that minimise expected error. mse: both ends move on a logarithmic grid, coarse to fine; the objective is
+// not convex, hence the grid. sqnr: the fixed grid of 17 steps and 21 offsets with a clipping error that counts three times
+// (specs of the candidates: AIMET "TF-enhanced").
+#include <algorithm>
+#include <cmath>
+
+#include "calibrate/calibrators.h"
+#include "calibrate/error_model.h"
+
+namespace narrow {
+namespace {
+
+constexpr double kOctaves = 8;       // ends shrink to 1/256 at most
+constexpr double kCoarseStep = 0.25;  // octaves
+constexpr double kFineStep = 1.0 / 64;
+
+class Search {
+ public:
+  Search(const ValueStats& stats, const GridOptions& grid) : model_(stats.histogram), grid_(grid), all_{std::min(0.0, static_cast<double>(stats.min)), std::max(0.0, static_cast<double>(stats.max))} {}
+
+  // Octaves by which the ends are moved inwards -> range.
+  Range range_at(double lo_octaves, double hi_octaves) const {
+    if (grid_.symmetric) {
+      const double bound = std::max(-all_.lo, all_.hi) * std::exp2(-hi_octaves);
+      return {std::max(all_.lo, -bound), std::min(all_.hi, bound)};
+    }
+    return {all_.lo * std::exp2(-lo_octaves), all_.hi * std::exp2(-hi_octaves)};
+  }
+
+  void look(double lo_octaves, double hi_octaves) {
+    if (lo_octaves < 0 || hi_octaves < 0) return;
+    const QuantParams params = params_from_range(range_at(lo_octaves, hi_octaves).lo, range_at(lo_octaves, hi_octaves).hi, grid_);
+    if (found_ && model_.clip_cost(params.lowest(), params.highest()) >= best_cost_) return;
+    const double cost = model_.cost(params);
+    if (found_ && !(cost < best_cost_)) return;
+    found_ = true;
+    best_cost_ = cost;
+    lo_ = lo_octaves;
+    hi_ = hi_octaves;
+  }
+
+  Range run() {
+    const bool lo_moves = all_.lo < 0 && !grid_.symmetric;
+    const bool hi_moves = all_.hi > 0 || grid_.symmetric;
+    look(0, 0);  // ties keep the wider range
+    for (double lo = 0; lo <= (lo_moves ? kOctaves : 0); lo += kCoarseStep) {
+      for (double hi = 0; hi <= (hi_moves ? kOctaves : 0); hi += kCoarseStep) look(lo, hi);
+    }
+    for (double step = kCoarseStep / 2; step >= kFineStep; step /= 2) {
+      for (bool moved = true; moved;) {
+        const double lo = lo_, hi = hi_;
+        for (int i = -1; i <= 1; ++i) {
+          for (int j = -1; j <= 1; ++j) look(lo + (lo_moves ? i * step : 0), hi + (hi_moves ? j * step : 0));
+        }
+        moved = lo_ != lo || hi_ != hi;
+      }
+    }
+    return range_at(lo_, hi_);
+  }
+
+ private:
+  ErrorModel model_;
+  GridOptions grid_;
+  Range all_;
+  bool found_ = false;
+  double best_cost_ = 0, lo_ = 0, hi_ = 0;
+};
+
+}  // namespace
+
+Range choose_mse(const ValueStats& stats, const CalibratorChoice&, const GridOptions& grid) { return Search(stats, grid).run(); }
+
+Range choose_sqnr(const ValueStats& stats, const CalibratorChoice&, const GridOptions& grid) {
+  constexpr double kGamma = 3;
+  const ErrorModel model(stats.histogram);
+  const double min = std::min(0.0, static_cast<double>(stats.min)), max = std::max(0.0, static_cast<double>(stats.max));
+  QuantParams params = params_from_range(min, max, grid);
+  const double steps = static_cast<double>(params.qmax() - params.qmin());
+  const double full = static_cast<double>(params.scale[0]);
+  Range best{params.lowest(), params.highest()};
+  double best_cost = model.cost(params, kGamma);
+  // step x offset, offset in [-steps, 0]: real = step * (code + offset).
+  const auto consider = [&](double step, double offset) {
+    params.scale[0] = static_cast<float>(step);
+    params.zero_point[0] = static_cast<std::int32_t>(static_cast<double>(params.qmin()) - offset);
+    const double cost = model.cost(params, kGamma);
+    if (cost < best_cost) {
+      best_cost = cost;
+      best = {params.lowest(), params.highest()};
+    }
+  };
+  if (grid.symmetric) {
+    const std::int32_t zero_point = params.zero_point[0];
+    for (int f = 1; f <= 101; ++f) consider(full * f / 100, static_cast<double>(params.qmin() - zero_point));
+    return best;
+  }
+  const QuantParams whole = params_from_range(min, max, grid);
+  for (int f = 1; f <= 17; ++f) {
+    const double step = full * f / 16;
+    for (int i = 0; i <= 20; ++i) {
+      const double offset = std::trunc(-steps + steps / 20 * i);
+      double lo = step * offset, hi = step * (offset + steps);
+      if (lo < whole.lowest() && hi > whole.highest()) continue;  // wider than the data on both sides
+      lo = std::max(lo, whole.lowest());
+      hi = std::min(hi, whole.highest());
+      if (!(hi > lo) || !(lo <= 0 && hi >= 0)) continue;
+      const QuantParams clamped = params_from_range(lo, hi, grid);
+      consider(static_cast<double>(clamped.scale[0]), static_cast<double>(clamped.qmin() - clamped.zero_point[0]));
+    }
+  }
+  return best;
+}
+
+}  // namespace narrow

@@ -1,0 +1,258 @@
+#include "calibrate/calibrators.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "calibrate/error_model.h"
+#include "calibrate/observe.h"
+#include "support.h"
+
+namespace narrow {
+namespace {
+
+using test::must;
+
+ValueStats stats_of(const std::vector<float>& values) {
+  ValueStats stats;
+  stats.value = "x";
+  observe(Tensor::of<float>({static_cast<std::int64_t>(values.size()), 1}, values), stats);
+  return stats;
+}
+
+template <typename Distribution>
+std::vector<float> draw(Distribution d, std::size_t n, std::uint64_t seed = 5) {
+  std::mt19937_64 rng(seed);
+  std::vector<float> values(n);
+  for (float& x : values) x = static_cast<float>(d(rng));
+  return values;
+}
+
+Range choose(const ValueStats& stats, std::string_view name, const GridOptions& grid = {}) {
+  return choose_range(stats, must(calibrator_from_name(name, 99.99)), grid);
+}
+
+// Independent oracle: quantize every value.
+double mean_squared_error(const std::vector<float>& values, Range range, const GridOptions& grid) {
+  const QuantParams p = params_from_range(range.lo, range.hi, grid);
+  const auto n = static_cast<std::int64_t>(values.size());
+  const Tensor x = Tensor::of<float>({n}, values), y = dequantize(quantize(x, p), p);
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += std::pow(static_cast<double>(x.data<float>()[i]) - static_cast<double>(y.data<float>()[i]), 2);
+  return sum / static_cast<double>(n);
+}
+
+const GridOptions kSymmetric{.symmetric = true};
+
+TEST(ErrorModel, EqualsQuantizingEveryValue) {
+  const std::vector<float> values = draw(std::normal_distribution<double>(0.4, 1.1), 60000);
+  const ErrorModel model(stats_of(values).histogram);
+  for (const int bits : {4, 8}) {
+    for (const Range range : {Range{-4, 5}, Range{-1, 3}, Range{-0.3, 1.5}, Range{0, 2}}) {
+      const GridOptions grid{.bits = bits};
+      const double exact = mean_squared_error(values, range, grid);
+      EXPECT_NEAR(model.cost(params_from_range(range.lo, range.hi, grid)) / 60000, exact, 0.02 * exact) << bits << " bits, " << range.lo << " " << range.hi;
+    }
+  }
+}
+
+TEST(ErrorModel, SixteenBitsUseTheNoiseFormula) {
+  const std::vector<float> values = draw(std::normal_distribution<double>(0, 1), 60000);
+  const GridOptions grid{.dtype = DType::kI16};
+  const double exact = mean_squared_error(values, {-3, 3}, grid);
+  EXPECT_NEAR(ErrorModel(stats_of(values).histogram).cost(params_from_range(-3, 3, grid)) / 60000, exact, 0.03 * exact);
+}
+
+// The best symmetric clip of a normal distribution, by integrating x^2-error over a dense grid of thresholds.
+double best_gaussian_clip(int bits) {
+  const double levels = std::pow(2, bits - 1) - 1;
+  double best = 0, least = 1e9;
+  for (double clip = 1; clip < 6; clip += 0.01) {
+    const double step = clip / levels;
+    double sum = 0;
+    constexpr double kDx = 1e-3;
+    for (double x = kDx / 2; x < 8; x += kDx) {
+      const double q = std::min(std::round(x / step), levels) * step;
+      sum += std::exp(-x * x / 2) * (x - q) * (x - q);
+    }
+    if (sum < least) {
+      least = sum;
+      best = clip;
+    }
+  }
+  return best;
+}
+
+TEST(Mse, FindsTheKnownClipOfAGaussian) {
+  const std::vector<float> values = draw(std::normal_distribution<double>(0, 1), 400000);
+  const ValueStats stats = stats_of(values);
+  for (const int bits : {4, 6, 8}) {
+    const double expected = best_gaussian_clip(bits);
+    const Range range = choose(stats, "mse", {.bits = bits, .symmetric = true});
+    EXPECT_NEAR(range.hi, expected, 0.05 * expected) << bits << " bits; the optimum is flat";
+  }
+}
+
+TEST(Mse, BothEndsMoveIndependently) {
+  // A short dense negative side and a thin positive tail, as SiLU gives; in 4 bits the lone outlier is not worth its price.
+  const GridOptions grid{.bits = 4};
+  std::vector<float> values = draw(std::normal_distribution<double>(0, 1), 20000);
+  for (float& x : values) x = x / (1 + std::exp(-x));
+  values.push_back(20);
+  const ValueStats stats = stats_of(values);
+  const Range range = choose(stats, "mse", grid);
+  EXPECT_LT(range.hi, 5);
+  EXPECT_LT(range.lo, -0.1);
+  const double found = mean_squared_error(values, range, grid);
+  for (double hi = 1; hi <= 20; hi *= 1.1) {
+    for (double lo = static_cast<double>(stats.min); lo < -1e-2; lo *= 0.8) EXPECT_LE(found, 1.03 * mean_squared_error(values, {lo, hi}, grid)) << lo << " " << hi;
+  }
+}
+
+TEST(Mse, KeepsAnOutlierThatCostsLessThanItsClipping) {
+  std::vector<float> values = draw(std::normal_distribution<double>(0, 1), 20000);
+  values.push_back(30);  // clipped to 4: 26^2; kept: 20000 (34/255)^2 / 12 = 30
+  EXPECT_GT(choose(stats_of(values), "mse").hi, 29);
+}
+
+TEST(Mse, KeepsTheRangeOfUniformData) {
+  const ValueStats stats = stats_of(draw(std::uniform_real_distribution<double>(-3, 5), 50000));
+  const Range range = choose(stats, "mse");
+  EXPECT_NEAR(range.lo, -3, 0.03);
+  EXPECT_NEAR(range.hi, 5, 0.05);
+}
+
+TEST(Percentile, CutsHalfAtEachEndOrAllAtOne) {
+  const std::vector<float> two_sided = draw(std::uniform_real_distribution<double>(-1, 1), 60000);
+  const Range a = choose(stats_of(two_sided), "percentile 90");
+  EXPECT_NEAR(a.lo, -0.9, 0.01);
+  EXPECT_NEAR(a.hi, 0.9, 0.01);
+  const Range b = choose(stats_of(draw(std::uniform_real_distribution<double>(0, 1), 60000)), "percentile 90");
+  EXPECT_EQ(b.lo, 0);
+  EXPECT_NEAR(b.hi, 0.9, 0.01);
+  const Range c = choose(stats_of(draw(std::uniform_real_distribution<double>(-1, 3), 60000)), "percentile 90", kSymmetric);
+  EXPECT_NEAR(c.lo, -1, 1e-3) << "clamped to the data";
+  EXPECT_NEAR(c.hi, 2.6, 0.02) << "10 % of the mass of |x| lies above";
+  const Range all = choose(stats_of(two_sided), "percentile 100");
+  EXPECT_EQ(all, choose(stats_of(two_sided), "max"));
+}
+
+TEST(MovingAverage, IsTheMeanOfTheSamplesExtremes) {
+  ValueStats stats;
+  stats.value = "x";
+  observe(Tensor::of<float>({2}, {-1, 4}), stats);
+  observe(Tensor::of<float>({2}, {-3, 10}), stats);
+  EXPECT_EQ(choose(stats, "moving_average"), (Range{-2, 7}));
+}
+
+// KL divergence straight from the definition: explicit P and Q over bins.
+double plain_divergence(std::vector<double> counts, std::size_t bins, double group) {
+  double outliers = 0, total = 0, kept = 0;
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    total += counts[k];
+    if (k >= bins) outliers += counts[k];
+    else kept += counts[k];
+  }
+  std::vector<double> p(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(bins)), q(bins);
+  p.back() += outliers;
+  for (double left = 0; left < static_cast<double>(bins); left += group) {
+    const double right = std::min(left + group, static_cast<double>(bins));
+    double mass = 0, filled = 0;
+    const auto part = [&](std::size_t k) { return std::max(0.0, std::min(right, static_cast<double>(k + 1)) - std::max(left, static_cast<double>(k))); };
+    for (std::size_t k = 0; k < bins; ++k) {
+      mass += part(k) * counts[k];
+      filled += counts[k] > 0 ? part(k) : 0;
+    }
+    for (std::size_t k = 0; k < bins; ++k) {
+      if (counts[k] > 0 && filled > 0) q[k] += part(k) * mass / filled;
+    }
+  }
+  double sum = 0;
+  for (std::size_t k = 0; k < bins; ++k) {
+    if (p[k] > 0) sum += p[k] / total * std::log(p[k] / total / (q[k] / kept));
+  }
+  return sum;
+}
+
+TEST(Kl, FindsTheLeastDivergenceByDefinition) {
+  std::vector<float> values = draw(std::exponential_distribution<double>(4), 20000);
+  values.push_back(7.9F);
+  const ValueStats stats = stats_of(values);
+  std::vector<double> counts(stats.histogram.counts().begin(), stats.histogram.counts().end());
+  ASSERT_EQ(stats.histogram.first_bin(), 0);
+  counts[0] = counts[1];
+  const Range range = choose(stats, "kl");
+  const auto found_bins = static_cast<std::size_t>(std::round(range.hi / stats.histogram.width()));
+  const auto divergence = [&](std::size_t bins) { return plain_divergence(counts, bins, static_cast<double>(bins) / 255); };
+  const double found = divergence(found_bins);
+  for (std::size_t bins = 256; bins < counts.size(); bins += 37) {
+    if (counts[bins - 1] > 0) {
+      EXPECT_GE(divergence(bins), found - 1e-4) << bins;
+    }
+  }
+  EXPECT_LT(range.hi, 4);
+  EXPECT_GT(range.hi, 1);
+}
+
+TEST(Kl, FewOccupiedBinsKeepTheRange) {
+  const ValueStats stats = stats_of({0, 1, 2, 3, 100});
+  EXPECT_EQ(choose(stats, "kl"), (Range{0, 100}));
+}
+
+TEST(Sqnr, NeverWorseThanTheObservedRangeByItsOwnMeasure) {
+  std::vector<float> values = draw(std::normal_distribution<double>(0.5, 1), 50000);
+  values.push_back(25);
+  const ValueStats stats = stats_of(values);
+  const ErrorModel model(stats.histogram);
+  for (const GridOptions& grid : {GridOptions{.bits = 4}, GridOptions{.bits = 4, .symmetric = true}, GridOptions{.dtype = DType::kU8, .bits = 4}}) {
+    const Range range = choose(stats, "sqnr", grid);
+    EXPECT_LT(model.cost(params_from_range(range.lo, range.hi, grid), 3), 0.3 * model.cost(params_from_range(stats.min, stats.max, grid), 3));
+    EXPECT_LT(range.hi, 10);
+  }
+}
+
+// The values the published search gives for 4096 samples of a standard normal distribution lie close to the extremes.
+TEST(Sqnr, ClipsAGaussianOnlyALittle) {
+  const ValueStats stats = stats_of(draw(std::normal_distribution<double>(0, 1), 4096));
+  const Range range = choose(stats, "sqnr");
+  EXPECT_GT(range.hi, 0.9 * static_cast<double>(stats.max));
+  EXPECT_LT(range.lo, 0.9 * static_cast<double>(stats.min));
+}
+
+TEST(Calibrators, DegenerateData) {
+  for (const Calibrator& c : calibrators()) {
+    SCOPED_TRACE(std::string(c.name));
+    EXPECT_EQ(choose(ValueStats{}, c.name), (Range{0, 0}));
+    EXPECT_EQ(choose(stats_of({0, 0, 0, 0}), c.name), (Range{0, 0}));
+    const Range single = choose(stats_of(std::vector<float>(100, 4.0F)), c.name);
+    EXPECT_EQ(single.lo, 0);
+    EXPECT_NEAR(single.hi, 4, 0.05);
+    const Range negative = choose(stats_of(std::vector<float>(100, -5.0F)), c.name);
+    EXPECT_NEAR(negative.lo, -5, 0.05);
+    EXPECT_EQ(negative.hi, 0);
+    const Range tiny = choose(stats_of({1e-30F, 3e-30F, -2e-30F}), c.name);
+    EXPECT_TRUE(tiny.lo < 0 && tiny.hi > 0 && tiny.hi <= 3.1e-30) << tiny.lo << " " << tiny.hi;
+    const std::vector<float> relu = draw(std::exponential_distribution<double>(1), 5000);
+    const Range one_sided = choose(stats_of(relu), c.name);
+    EXPECT_EQ(one_sided.lo, 0);
+    EXPECT_GT(one_sided.hi, 3);
+    for (const GridOptions& grid : {GridOptions{}, kSymmetric, GridOptions{.dtype = DType::kI16, .symmetric = true}, GridOptions{.dtype = DType::kU8}}) {
+      std::vector<float> outlier = draw(std::normal_distribution<double>(0, 1), 5000);
+      outlier.push_back(1e6F);
+      const ValueStats stats = stats_of(outlier);
+      const Range range = choose(stats, c.name, grid);
+      EXPECT_TRUE(range.lo >= static_cast<double>(stats.min) && range.hi <= 1e6 && range.lo <= 0 && range.hi > 0) << range.lo << " " << range.hi;
+    }
+  }
+}
+
+TEST(Calibrators, NamesAndShares) {
+  EXPECT_EQ(must(calibrator_from_name("", 99.99)).to_string(), "mse");
+  EXPECT_EQ(must(calibrator_from_name("percentile", 99.9)).to_string(), "percentile 99.9");
+  EXPECT_EQ(must(calibrator_from_name("percentile 99.5", 99.9)).to_string(), "percentile 99.5");
+  EXPECT_EQ(calibrator_from_name("msee", 99).error().to_string(), "error: no calibrator is called 'msee'\n  help: did you mean 'mse'?");
+  EXPECT_EQ(calibrator_from_name("percentile", 12).error().message, "a percentile of 12 was given, wanted more than 50 and at most 100");
+  EXPECT_EQ(calibrator_from_name("kl 5", 99).error().message, "'5' after calibrator 'kl' has no meaning");
+}
+
+}  // namespace
+}  // namespace narrow
