@@ -1,0 +1,15 @@
+// The operators at the borders of an integer network's grids: real <-> integer (quantize, dequantize) and integer ->
+// integer with another scale, zero point or dtype (requantize). Lowering inserts them.
+#pragma once
+
+#include "graph/graph.h"
+#include "kernels/requantize.h"
+
+namespace narrow {
+
+NodeSpec quantize_spec(ValueId x, const QuantParams& to);
+NodeSpec dequantize_spec(ValueId x, const QuantParams& from);
+// multiplier, shift: i32[1] constants of from.scale / to.scale.
+NodeSpec requantize_spec(ValueId x, ValueId multiplier, ValueId shift, const QuantParams& from, const QuantParams& to, Rounding rounding);
+
+}  // namespace narrow
