@@ -1,11 +1,11 @@
 #include "kernels/depthwise_u8s8.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
 #include "base/parallel.h"
-#include "kernels/requantize_row.h"
 
 namespace narrow {
 namespace {
@@ -25,7 +25,8 @@ class Depthwise final : public ConvU8S8 {
   Depthwise(const ConvU8S8Problem& problem, Isa isa)
       : shape_(problem.shape), form_(form_of(isa)), zero_point_(static_cast<std::uint8_t>(problem.x_zero_point)), y_bytes_(problem.output_i16 ? 2 : 1),
         requantizer_({problem.rescale, static_cast<std::size_t>(shape_.out_c)}, problem.rounding,
-                     {problem.y_zero_point, problem.y_min, problem.y_max, problem.output_i16}, isa) {
+                     {problem.y_zero_point, problem.y_min, problem.y_max, problem.output_i16}, isa, form_.order) {
+    padding_.fill(zero_point_);
     pack(problem);
     // Bands of output rows worth a few ten microseconds.
     const std::int64_t rows = shape_.batch * shape_.out_h, row_outputs = shape_.out_w * shape_.out_c;
@@ -52,6 +53,7 @@ class Depthwise final : public ConvU8S8 {
   const DepthwiseForm& form_;
   std::uint8_t zero_point_;
   std::int64_t y_bytes_, bands_ = 1;
+  std::array<std::uint8_t, 64> padding_;
   RowRequantizer requantizer_;
   std::vector<Block> blocks_;
   std::vector<std::int8_t> weights_;
@@ -66,18 +68,20 @@ void Depthwise::pack(const ConvU8S8Problem& problem) {
     const Block block{first, std::min(left, width), width, weights_.size(), bias_.size()};
     weights_.resize(weights_.size() + static_cast<std::size_t>(shape_.kernel_w * row_groups * form_.rows * width * element), 0);
     bias_.resize(bias_.size() + static_cast<std::size_t>(width), 0);
-    for (std::int64_t c = 0; c < block.channels; ++c) {
+    for (std::int64_t position = 0; position < width; ++position) {
+      const std::int64_t c = form_.order == ChannelOrder::kConsecutive ? position : channel_of_lane_position(position, width);
+      if (c >= block.channels) continue;
       const std::int8_t* w = problem.weights + (first + c) * kernel;
       std::int64_t sum = 0;
       for (std::int64_t i = 0; i < kernel; ++i) {
         const std::int64_t ky = i / shape_.kernel_w, kx = i % shape_.kernel_w;
-        const std::int64_t at = ((kx * row_groups + ky / form_.rows) * width + c) * form_.rows + ky % form_.rows;
+        const std::int64_t at = ((kx * row_groups + ky / form_.rows) * width + position) * form_.rows + ky % form_.rows;
         const std::int16_t wide = w[i];
         std::memcpy(weights_.data() + block.weights + at * element, form_.widened ? static_cast<const void*>(&wide) : w + i, static_cast<std::size_t>(element));
         sum += w[i];
       }
       const std::int64_t bias = (problem.bias == nullptr ? 0 : problem.bias[first + c]) - zero_point_ * sum;
-      bias_[block.bias + static_cast<std::size_t>(c)] = static_cast<std::int32_t>(static_cast<std::uint32_t>(bias));
+      bias_[block.bias + static_cast<std::size_t>(position)] = static_cast<std::int32_t>(static_cast<std::uint32_t>(bias));
     }
     blocks_.push_back(block);
     first += block.channels;
@@ -94,7 +98,7 @@ void Depthwise::run_rows(std::int64_t row, std::int64_t row_end, const std::uint
   acc.resize(static_cast<std::size_t>(kTilePixels * width));
   std::vector<const std::uint8_t*> rows(static_cast<std::size_t>(s.kernel_h));
   DepthwiseTile tile{.rows = rows.data(), .in_w = s.in_w, .in_c = s.in_c, .stride = s.stride_w, .dilation = s.dilation_w, .kernel_w = s.kernel_w,
-                     .kernel_h = s.kernel_h, .zero_point = zero_point_, .columns = columns.data(), .acc = acc.data()};
+                     .kernel_h = s.kernel_h, .zero_point = zero_point_, .padding = padding_.data(), .columns = columns.data(), .acc = acc.data()};
   for (; row < row_end; ++row) {
     const std::int64_t image = row / s.out_h, out_y = row % s.out_h;
     for (const Block& block : blocks_) {

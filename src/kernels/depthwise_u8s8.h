@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "kernels/conv_u8s8.h"
+#include "kernels/requantize_row.h"
 
 namespace narrow {
 
@@ -23,15 +24,18 @@ struct DepthwiseTile {
   std::int64_t stride = 1, dilation = 1, kernel_w = 1, kernel_h = 1;
   std::int64_t channels = 0;                  // of the block that exist
   std::uint8_t zero_point = 0;
+  const std::uint8_t* padding = nullptr;      // 64 zero points
   const std::int8_t* weights = nullptr;       // packed block, see DepthwiseForm
   const std::int32_t* bias = nullptr;         // [block], zero point folded in
   std::uint8_t* columns = nullptr;            // room for the columns: see DepthwiseForm
   std::int32_t* acc = nullptr;                // [pixels][block]
 };
 
-// How an instruction set packs: weights [kernel_w][ceil(kernel_h / rows)][block][rows] of i8 or i16, zero below the kernel.
+// How an instruction set packs: weights [kernel_w][ceil(kernel_h / rows)][block][rows] of i8 or i16, zero below the kernel;
+// weights, bias and accumulators of a block stand in `order`.
 struct DepthwiseForm {
   std::int64_t rows = 1;
+  ChannelOrder order = ChannelOrder::kConsecutive;
   bool widened = false;
   void (*wide)(const DepthwiseTile& tile) = nullptr;    // blocks of wide_block channels
   std::int64_t wide_block = 0;

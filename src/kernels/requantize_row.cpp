@@ -15,6 +15,12 @@ bool has_vector_form(const Rescale& r, Rounding mode) {
   return false;
 }
 
+// Inverse of channel_of_lane_position() over all blocks.
+std::size_t lane_position(std::size_t channel, std::size_t channels) {
+  const std::size_t block = channel / 64 * 64, width = channels - block <= 32 ? 32 : 64, c = channel - block;
+  return block + c % 16 / 4 * (width / 4) + c / 16 * 4 + c % 4;
+}
+
 }  // namespace
 
 bool RowRequantizer::takes(std::span<const Rescale> factors) {
@@ -24,10 +30,12 @@ bool RowRequantizer::takes(std::span<const Rescale> factors) {
   return true;
 }
 
-RowRequantizer::RowRequantizer(std::span<const Rescale> factors, Rounding mode, OutputGrid grid, Isa isa) {
+RowRequantizer::RowRequantizer(std::span<const Rescale> factors, Rounding mode, OutputGrid grid, Isa isa, ChannelOrder order) {
   NARROW_CHECK(grid.valid() && takes(factors));
   const std::size_t padded = factors.size() + RequantizeTable::kPadding;
+  NARROW_CHECK(order == ChannelOrder::kConsecutive || resolve_isa(isa) == Isa::kAvx512Vnni);
   table_.mode = mode;
+  table_.order = order;
   table_.grid = grid;
   table_.factors.assign(factors.begin(), factors.end());
   table_.multiplier.assign(padded, 0);
@@ -40,15 +48,16 @@ RowRequantizer::RowRequantizer(std::span<const Rescale> factors, Rounding mode, 
     if (r.multiplier == 0) r.shift = 40;  // underflow: 0 in any form
     const bool fast = has_vector_form(r, mode);
     table_.slow_before[i + 1] = table_.slow_before[i] + (fast ? 0 : 1);
-    table_.multiplier[i] = r.multiplier;
-    table_.scale[i] = r.scale;
+    const std::size_t at = order == ChannelOrder::kConsecutive ? i : lane_position(i, factors.size());
+    table_.multiplier[at] = r.multiplier;
+    table_.scale[at] = r.scale;
     if (!fast || mode == Rounding::kFloatRne) continue;
     if (mode == Rounding::kSingleRound) {
-      table_.shift[i] = r.shift - 32;
-      table_.round[i] = std::int32_t{1} << (r.shift - 33);
+      table_.shift[at] = r.shift - 32;
+      table_.round[at] = std::int32_t{1} << (r.shift - 33);
     } else {
-      table_.shift[i] = r.shift - 31;
-      table_.round[i] = static_cast<std::int32_t>((std::uint32_t{1} << (r.shift - 31)) - 1);
+      table_.shift[at] = r.shift - 31;
+      table_.round[at] = static_cast<std::int32_t>((std::uint32_t{1} << (r.shift - 31)) - 1);
     }
   }
   switch (resolve_isa(isa)) {

@@ -23,17 +23,26 @@ struct OutputGrid {
   }
 };
 
+// How the accumulators of a block of channels stand: consecutively, or as unpacking within 16-byte lanes leaves them. Such
+// blocks have 64 channels, a last one of at most 32 has 32; acc_stride is the block's width.
+enum class ChannelOrder : std::uint8_t { kConsecutive, kLanes };
+constexpr std::int64_t channel_of_lane_position(std::int64_t position, std::int64_t width) {
+  const std::int64_t quarter = width / 4;
+  return position % quarter / 4 * 16 + position / quarter * 4 + position % 4;
+}
+
 // Factors in the order of the channels, padded so that whole vectors can be loaded from any channel.
 struct RequantizeTable {
   static constexpr std::size_t kPadding = 64;
   Rounding mode = Rounding::kSingleRound;
+  ChannelOrder order = ChannelOrder::kConsecutive;
   OutputGrid grid;
-  std::vector<Rescale> factors;
+  std::vector<Rescale> factors;          // by channel; the arrays below by position
   std::vector<std::int32_t> multiplier;
   std::vector<std::int32_t> shift;       // right shift of the product's high 32 bits: single_round t - 32, double_round t - 31
   std::vector<std::int32_t> round;       // added before it: single_round 2^(t-33); double_round: mask of the bits shifted out
   std::vector<float> scale;
-  std::vector<std::int32_t> slow_before; // how many earlier channels have no vector form
+  std::vector<std::int32_t> slow_before; // how many channels before have no vector form
 };
 
 // acc[row][acc_stride], readable to the next multiple of 32 channels; y[row][y_stride] elements of the grid's type.
@@ -43,8 +52,10 @@ using RequantizeFn = void (*)(const RequantizeTable& table, const std::int32_t* 
 class RowRequantizer {
  public:
   // grid.valid() must hold; factors as to_fixed_point() gives them (multiplier >= 0, 1 <= shift <= 62).
-  RowRequantizer(std::span<const Rescale> factors, Rounding mode, OutputGrid grid, Isa isa = Isa::kBest);
+  // Lane order is for AVX-512 only.
+  RowRequantizer(std::span<const Rescale> factors, Rounding mode, OutputGrid grid, Isa isa = Isa::kBest, ChannelOrder order = ChannelOrder::kConsecutive);
   // Channels [channel, channel + channels); acc points at the accumulator of `channel` in the first row, y at its result.
+  // In lane order exactly one block.
   void run(const std::int32_t* acc, std::ptrdiff_t acc_stride, std::int64_t rows, std::int64_t channel, std::int64_t channels, void* y,
            std::ptrdiff_t y_stride) const {
     run_(table_, acc, acc_stride, rows, channel, channels, y, y_stride);

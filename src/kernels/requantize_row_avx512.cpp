@@ -1,4 +1,4 @@
-// AVX-512 form: 32 channels at a time, all rows of a tile for one set of factors held in registers.
+// AVX-512 form: 32 or 64 channels at a time, all rows of a tile for one set of factors held in registers.
 #if defined(__x86_64__)
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"  // GCC bug 105593: false alarms inside the intrinsics
@@ -65,45 +65,125 @@ NARROW_AVX512_INLINE __m512i rescale16(__m512i acc, const Factors& f, __m512 top
   }
 }
 
-NARROW_AVX512_INLINE __m512i interleave_halves(__m512i packed) {
-  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), packed);
+struct Grid16 {  // constants of the grid for every form below
+  __m512 top;
+  __m512i zero_point16, zero_point32, low8, high8, low32, high32;
+};
+NARROW_AVX512_INLINE Grid16 load_grid(const OutputGrid& g) {
+  return {_mm512_set1_ps(static_cast<float>(g.high - g.zero_point)),
+          _mm512_set1_epi16(static_cast<short>(g.zero_point)), _mm512_set1_epi32(g.zero_point),
+          _mm512_set1_epi8(static_cast<char>(g.low)), _mm512_set1_epi8(static_cast<char>(g.high)),
+          _mm512_set1_epi32(g.low - g.zero_point), _mm512_set1_epi32(g.high - g.zero_point)};
 }
 
+// Two vectors of results as 16-bit values, interleaved by lanes. For u8 grids saturated, which decides every later clamp.
+template <bool kI16>
+NARROW_AVX512_INLINE __m512i to_words(__m512i q0, __m512i q1, const Grid16& g) {
+  if constexpr (!kI16) return _mm512_adds_epi16(_mm512_packs_epi32(q0, q1), g.zero_point16);
+  q0 = _mm512_add_epi32(_mm512_min_epi32(_mm512_max_epi32(q0, g.low32), g.high32), g.zero_point32);
+  q1 = _mm512_add_epi32(_mm512_min_epi32(_mm512_max_epi32(q1, g.low32), g.high32), g.zero_point32);
+  return _mm512_packs_epi32(q0, q1);
+}
+NARROW_AVX512_INLINE __m512i to_bytes(__m512i words0, __m512i words1, const Grid16& g) {
+  return _mm512_min_epu8(_mm512_max_epu8(_mm512_packus_epi16(words0, words1), g.low8), g.high8);
+}
+
+NARROW_AVX512_INLINE void store(std::uint8_t* y, __m256i bytes, __mmask32 mask) {
+  if (mask == 0xffffffffU) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), bytes);
+  } else {
+    _mm256_mask_storeu_epi8(y, mask, bytes);
+  }
+}
+
+// At most 32 channels, either order. Bytes are packed two rows at a time.
 template <Rounding kMode, bool kI16>
 NARROW_AVX512 void block32(const RequantizeTable& t, const std::int32_t* acc, std::ptrdiff_t acc_stride, std::int64_t rows, std::int64_t channel,
                            std::int64_t channels, void* y, std::ptrdiff_t y_stride) {
   const Factors f0 = load_factors<kMode>(t, channel), f1 = load_factors<kMode>(t, channel + 16);
-  const OutputGrid& g = t.grid;
-  const __m512 top = _mm512_set1_ps(static_cast<float>(g.high - g.zero_point));
+  const Grid16 g = load_grid(t.grid);
   const __mmask32 mask = channels >= 32 ? 0xffffffffU : (1U << channels) - 1;
+  const bool lanes = t.order == ChannelOrder::kLanes;
   if constexpr (kI16) {
-    const __m512i low = _mm512_set1_epi32(g.low - g.zero_point), high = _mm512_set1_epi32(g.high - g.zero_point);
-    const __m512i zero_point = _mm512_set1_epi16(static_cast<short>(g.zero_point));
+    const __m512i order = lanes ? _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7) : _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
     for (std::int64_t row = 0; row < rows; ++row, acc += acc_stride) {
-      __m512i q0 = rescale16<kMode>(_mm512_loadu_si512(acc), f0, top);
-      __m512i q1 = rescale16<kMode>(_mm512_loadu_si512(acc + 16), f1, top);
-      q0 = _mm512_min_epi32(_mm512_max_epi32(q0, low), high);
-      q1 = _mm512_min_epi32(_mm512_max_epi32(q1, low), high);
-      // Adding the zero point modulo 2^16 is exact: the sum lies on the grid.
-      const __m512i words = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi32_epi16(q0)), _mm512_cvtepi32_epi16(q1), 1);
-      _mm512_mask_storeu_epi16(static_cast<std::int16_t*>(y) + row * y_stride, mask, _mm512_add_epi16(words, zero_point));
+      const __m512i q0 = rescale16<kMode>(_mm512_loadu_si512(acc), f0, g.top), q1 = rescale16<kMode>(_mm512_loadu_si512(acc + 16), f1, g.top);
+      _mm512_mask_storeu_epi16(static_cast<std::int16_t*>(y) + row * y_stride, mask, _mm512_permutexvar_epi64(order, to_words<true>(q0, q1, g)));
     }
   } else {
-    const __m512i low = _mm512_set1_epi16(static_cast<short>(g.low)), high = _mm512_set1_epi16(static_cast<short>(g.high));
-    const __m512i zero_point = _mm512_set1_epi16(static_cast<short>(g.zero_point));
-    for (std::int64_t row = 0; row < rows; ++row, acc += acc_stride) {
-      const __m512i q0 = rescale16<kMode>(_mm512_loadu_si512(acc), f0, top);
-      const __m512i q1 = rescale16<kMode>(_mm512_loadu_si512(acc + 16), f1, top);
-      // 16 saturated bits decide every clamp to a u8 grid.
-      __m512i q = _mm512_adds_epi16(_mm512_packs_epi32(q0, q1), zero_point);
-      q = _mm512_min_epi16(_mm512_max_epi16(q, low), high);
-      const __m256i bytes = _mm512_cvtepi16_epi8(interleave_halves(q));
-      std::uint8_t* out = static_cast<std::uint8_t*>(y) + row * y_stride;
-      if (channels >= 32) {
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), bytes);
-      } else {
-        _mm256_mask_storeu_epi8(out, mask, bytes);
-      }
+    const __m512i order = lanes ? _mm512_setr_epi32(0, 8, 1, 9, 4, 12, 5, 13, 2, 10, 3, 11, 6, 14, 7, 15)
+                                : _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    std::uint8_t* out = static_cast<std::uint8_t*>(y);
+    std::int64_t row = 0;
+    for (; row + 1 < rows; row += 2, acc += 2 * acc_stride, out += 2 * y_stride) {
+      const std::int32_t* next = acc + acc_stride;
+      const __m512i a = to_words<false>(rescale16<kMode>(_mm512_loadu_si512(acc), f0, g.top), rescale16<kMode>(_mm512_loadu_si512(acc + 16), f1, g.top), g);
+      const __m512i b = to_words<false>(rescale16<kMode>(_mm512_loadu_si512(next), f0, g.top), rescale16<kMode>(_mm512_loadu_si512(next + 16), f1, g.top), g);
+      const __m512i bytes = _mm512_permutexvar_epi32(order, to_bytes(a, b, g));
+      store(out, _mm512_castsi512_si256(bytes), mask);
+      store(out + y_stride, _mm512_extracti64x4_epi64(bytes, 1), mask);
+    }
+    if (row < rows) {
+      const __m512i a = to_words<false>(rescale16<kMode>(_mm512_loadu_si512(acc), f0, g.top), rescale16<kMode>(_mm512_loadu_si512(acc + 16), f1, g.top), g);
+      store(out, _mm512_castsi512_si256(_mm512_permutexvar_epi32(order, to_bytes(a, a, g))), mask);
+    }
+  }
+}
+
+// 33 to 64 channels in lane order: packing twice undoes the unpacking.
+template <Rounding kMode, bool kI16>
+NARROW_AVX512 void block64(const RequantizeTable& t, const std::int32_t* acc, std::int64_t rows, std::int64_t channel, std::int64_t channels, void* y,
+                           std::ptrdiff_t y_stride) {
+  const Factors f0 = load_factors<kMode>(t, channel), f1 = load_factors<kMode>(t, channel + 16);
+  const Factors f2 = load_factors<kMode>(t, channel + 32), f3 = load_factors<kMode>(t, channel + 48);
+  const Grid16 g = load_grid(t.grid);
+  const __mmask64 mask = channels >= 64 ? ~0ULL : (1ULL << channels) - 1;
+  for (std::int64_t row = 0; row < rows; ++row, acc += 64) {
+    const __m512i q0 = rescale16<kMode>(_mm512_loadu_si512(acc), f0, g.top), q1 = rescale16<kMode>(_mm512_loadu_si512(acc + 16), f1, g.top);
+    const __m512i q2 = rescale16<kMode>(_mm512_loadu_si512(acc + 32), f2, g.top), q3 = rescale16<kMode>(_mm512_loadu_si512(acc + 48), f3, g.top);
+    const __m512i a = to_words<kI16>(q0, q1, g), b = to_words<kI16>(q2, q3, g);
+    if constexpr (kI16) {
+      std::int16_t* out = static_cast<std::int16_t*>(y) + row * y_stride;
+      const __m512i first = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), b);
+      const __m512i second = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15), b);
+      _mm512_storeu_si512(out, first);
+      _mm512_mask_storeu_epi16(out + 32, static_cast<__mmask32>(mask >> 32), second);
+    } else {
+      _mm512_mask_storeu_epi8(static_cast<std::uint8_t*>(y) + row * y_stride, mask, to_bytes(a, b, g));
+    }
+  }
+}
+
+void slow_lanes(const RequantizeTable& t, const std::int32_t* acc, std::int64_t width, std::int64_t count, std::int64_t channel, std::int64_t channels,
+                char* y, std::ptrdiff_t y_stride) {
+  std::int32_t row[64];
+  for (std::int64_t r = 0; r < count; ++r, acc += width) {
+    for (std::int64_t p = 0; p < width; ++p) row[channel_of_lane_position(p, width)] = acc[p];
+    requantize_rows_portable(t, row, 0, 1, channel, channels, y + r * y_stride * (t.grid.i16 ? 2 : 1), 0);
+  }
+}
+
+template <Rounding kMode, bool kI16>
+void rows_on(const RequantizeTable& t, const std::int32_t* acc, std::ptrdiff_t acc_stride, std::int64_t count, std::int64_t channel, std::int64_t channels,
+             void* y, std::ptrdiff_t y_stride) {
+  const auto slow = [&](std::int64_t first, std::int64_t n) { return t.slow_before[static_cast<std::size_t>(first)] != t.slow_before[static_cast<std::size_t>(first + n)]; };
+  if (t.order == ChannelOrder::kLanes) {
+    if (slow(channel, channels)) {
+      slow_lanes(t, acc, acc_stride, count, channel, channels, static_cast<char*>(y), y_stride);
+    } else if (acc_stride == 64) {
+      block64<kMode, kI16>(t, acc, count, channel, channels, y, y_stride);
+    } else {
+      block32<kMode, kI16>(t, acc, acc_stride, count, channel, channels, y, y_stride);
+    }
+    return;
+  }
+  for (std::int64_t c = 0; c < channels; c += 32) {
+    const std::int64_t n = std::min<std::int64_t>(channels - c, 32);
+    void* out = static_cast<char*>(y) + c * (kI16 ? 2 : 1);
+    if (slow(channel + c, n)) {
+      requantize_rows_portable(t, acc + c, acc_stride, count, channel + c, n, out, y_stride);
+    } else {
+      block32<kMode, kI16>(t, acc + c, acc_stride, count, channel + c, n, out, y_stride);
     }
   }
 }
@@ -111,18 +191,7 @@ NARROW_AVX512 void block32(const RequantizeTable& t, const std::int32_t* acc, st
 template <Rounding kMode>
 void rows(const RequantizeTable& t, const std::int32_t* acc, std::ptrdiff_t acc_stride, std::int64_t count, std::int64_t channel, std::int64_t channels,
           void* y, std::ptrdiff_t y_stride) {
-  for (std::int64_t c = 0; c < channels; c += 32) {
-    const std::int64_t n = std::min<std::int64_t>(channels - c, 32);
-    void* out = static_cast<char*>(y) + c * (t.grid.i16 ? 2 : 1);
-    const std::size_t first = static_cast<std::size_t>(channel + c);
-    if (t.slow_before[first] != t.slow_before[first + static_cast<std::size_t>(n)]) {
-      requantize_rows_portable(t, acc + c, acc_stride, count, channel + c, n, out, y_stride);
-    } else if (t.grid.i16) {
-      block32<kMode, true>(t, acc + c, acc_stride, count, channel + c, n, out, y_stride);
-    } else {
-      block32<kMode, false>(t, acc + c, acc_stride, count, channel + c, n, out, y_stride);
-    }
-  }
+  (t.grid.i16 ? rows_on<kMode, true> : rows_on<kMode, false>)(t, acc, acc_stride, count, channel, channels, y, y_stride);
 }
 
 }  // namespace
