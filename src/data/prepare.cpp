@@ -90,10 +90,20 @@ Placed stretch(const Image& image, const InputRecipe& recipe, int width, int hei
   return {resize(image, width, height, recipe.filter, recipe.antialias), static_cast<double>(width) / image.width, static_cast<double>(height) / image.height, 0, 0};
 }
 
+// To the nearest integer, halves to the even one: how cut edges between pixels are placed.
+int nearest_edge(double x) {
+  const double below = std::floor(x);
+  const double rest = x - below;
+  const auto edge = static_cast<int>(below);
+  return rest < 0.5 || (rest == 0.5 && edge % 2 == 0) ? edge : edge + 1;
+}
+
 Placed center_crop(const Image& image, const InputRecipe& recipe, int width, int height) {
-  const int side = std::max(1, static_cast<int>(recipe.crop_fraction * std::min(image.width, image.height)));
-  const int left = (image.width - side) / 2, top = (image.height - side) / 2;
-  Placed out = stretch(crop(image, left, top, side, side), recipe, width, height);
+  const double side = recipe.crop_fraction * std::min(image.width, image.height);
+  const auto begin = [&](int extent) { return nearest_edge((extent - side) / 2); };
+  const auto end = [&](int extent) { return std::max(nearest_edge((extent - side) / 2 + side), begin(extent) + 1); };
+  const int left = begin(image.width), top = begin(image.height);
+  Placed out = stretch(crop(image, left, top, end(image.width) - left, end(image.height) - top), recipe, width, height);
   out.offset_x = -left * out.scale_x;
   out.offset_y = -top * out.scale_y;
   return out;
@@ -110,9 +120,6 @@ Placed letterbox(const Image& image, const InputRecipe& recipe, int width, int h
   return out;
 }
 
-// Half of an extent that is left over; halves go to the even side.
-int half(int rest) { return rest % 2 == 0 ? rest / 2 : rest / 2 + (rest / 2) % 2; }
-
 Placed short_side(const Image& image, const InputRecipe& recipe, int width, int height) {
   const bool wide = image.width > image.height;
   const int shorter = std::min(image.width, image.height);
@@ -120,7 +127,7 @@ Placed short_side(const Image& image, const InputRecipe& recipe, int width, int 
   const int w = wide ? std::max(width, in_proportion(image.width)) : recipe.short_side;
   const int h = wide ? recipe.short_side : std::max(height, in_proportion(image.height));
   Placed out = stretch(image, recipe, w, h);
-  const int left = half(w - width), top = half(h - height);
+  const int left = nearest_edge((w - width) / 2.0), top = nearest_edge((h - height) / 2.0);
   out.image = crop(out.image, left, top, width, height);
   out.offset_x = -left;
   out.offset_y = -top;
