@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 
 #include "base/parallel.h"
+#include "kernels/transpose.h"
 #include "ops/lower_context.h"
 
 namespace narrow {
@@ -210,27 +210,9 @@ void apply_fused_activation(const Node& node, Tensor& values) {
 
 Tensor transposed(const Tensor& tensor, const std::vector<int>& perm) {
   Shape shape;
-  const std::vector<std::int64_t> from = strides_of(tensor.shape());
-  std::vector<std::int64_t> strides;
-  for (const int p : perm) {
-    shape.push_back(tensor.shape()[static_cast<std::size_t>(p)]);
-    strides.push_back(from[static_cast<std::size_t>(p)]);
-  }
+  for (const int p : perm) shape.push_back(tensor.shape()[static_cast<std::size_t>(p)]);
   Tensor out(tensor.dtype(), shape);
-  const std::size_t size = size_of(tensor.dtype());
-  const auto* x = static_cast<const std::byte*>(tensor.raw());
-  auto* y = static_cast<std::byte*>(out.raw());
-  std::vector<std::int64_t> index(shape.size(), 0);
-  std::int64_t offset = 0;
-  for (std::int64_t i = 0, n = out.elements(); i < n; ++i) {
-    std::memcpy(y + static_cast<std::size_t>(i) * size, x + static_cast<std::size_t>(offset) * size, size);
-    for (std::size_t d = shape.size(); d-- > 0;) {
-      offset += strides[d];
-      if (++index[d] < shape[d]) break;
-      offset -= strides[d] * shape[d];
-      index[d] = 0;
-    }
-  }
+  transpose(tensor.raw(), tensor.shape(), perm, size_of(tensor.dtype()), out.raw());
   return out;
 }
 
