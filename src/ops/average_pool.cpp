@@ -106,7 +106,7 @@ Status lower(LowerContext& ctx) {
   const QuantParams &x = ctx.in(0), &y = ctx.out();
   NodeSpec spec{.op = "qavgpool", .attrs = ctx.node().attrs};
   spec.attrs.set("x_zero_point", x.zero_point[0]);
-  set_output_grid(spec.attrs, y);
+  set_code_grid(spec.attrs, y);
   if (ctx.profile().rounding == Rounding::kFloatRne) {
     spec.attrs.set("x_scale", Attr(static_cast<double>(x.scale[0])));
     spec.attrs.set("y_scale", Attr(static_cast<double>(y.scale[0])));
@@ -139,7 +139,7 @@ Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& no
 template <typename T>
 void run_codes(RunContext& ctx) {
   const Attrs& attrs = ctx.node.attrs;
-  const OutputGrid grid = read_output_grid(ctx.node);
+  const CodeGrid grid = read_code_grid(ctx.node);
   const auto x_zero = static_cast<std::int32_t>(attrs.get_int("x_zero_point"));
   const Shape& ys = ctx.outputs[0].shape();
   T* y = ctx.outputs[0].data<T>();

@@ -79,6 +79,48 @@ std::unique_ptr<Kernel> prepare(const Graph& graph, const Node& node) {
 
 constexpr LinearForm kLinear{.weight = 1, .bias = 2, .out_axis = 0, .in_axis = 3};
 
+Status lower(LowerContext& ctx) { return lower_linear(ctx, "qconv", {"strides", "pads", "dilations", "group"}); }
+
+// --- qconv: acc = bias + sum (x - x_zero_point) * w, what lies beyond the map contributing 0; y = requantize(acc) ---
+
+Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) {
+  auto types = NARROW_TRY(infer(graph, node));
+  types[0].dtype = graph.value(node.outputs[0]).dtype;
+  return types;
+}
+
+void run_integer(RunContext& ctx) {
+  const ConvShape s = conv_shape(ctx.node.attrs, ctx.inputs[0].shape(), ctx.inputs[1].shape(), ctx.outputs[0].shape());
+  const IntegerLinear linear(ctx);
+  const std::int64_t in = s.in_c / s.groups, out = s.out_c / s.groups;
+  with_codes(ctx.inputs[0], [&](const auto* x) {
+    parallel_for(s.batch * s.out_h, [&](std::int64_t row) {
+      const std::int64_t n = row / s.out_h, oh = row % s.out_h;
+      for (std::int64_t ow = 0; ow < s.out_w; ++ow) {
+        for (std::int64_t o = 0; o < s.out_c; ++o) {
+          std::int64_t acc = linear.bias(o);
+          for (std::int64_t ky = 0; ky < s.kernel_h; ++ky) {
+            const std::int64_t ih = oh * s.stride_h - s.pad_top + ky * s.dilation_h;
+            if (ih < 0 || ih >= s.in_h) continue;
+            for (std::int64_t kx = 0; kx < s.kernel_w; ++kx) {
+              const std::int64_t iw = ow * s.stride_w - s.pad_left + kx * s.dilation_w;
+              if (iw < 0 || iw >= s.in_w) continue;
+              const auto* from = x + ((n * s.in_h + ih) * s.in_w + iw) * s.in_c + o / out * in;
+              const std::int8_t* w = linear.weights + ((o * s.kernel_h + ky) * s.kernel_w + kx) * in;
+              for (std::int64_t i = 0; i < in; ++i) acc += (static_cast<std::int32_t>(from[i]) - linear.x_zero_point) * w[i];
+            }
+          }
+          store_code(ctx.outputs[0], (row * s.out_w + ow) * s.out_c + o, linear.grid.code(acc, linear.rescales[static_cast<std::size_t>(o)]));
+        }
+      }
+    });
+  });
+}
+
+std::unique_ptr<Kernel> prepare_integer(const Graph& graph, const Node& node) {
+  return integer_linear_kernel(graph, node, conv_shape(node.attrs, graph.value(node.inputs[0]).shape, graph.value(node.inputs[1]).shape, graph.value(node.outputs[0]).shape));
+}
+
 Status denormalize(RewriteContext& ctx) {
   const Shape w = ctx.input(1).shape;
   ctx.attrs().set("kernel_shape", std::vector<std::int64_t>{w[1], w[2]});
@@ -102,6 +144,10 @@ constinit const OpDef op_conv{.name = "Conv",
                               .absorb_producer = absorb_zero_pad,
                               .linear = &kLinear,
                               .fuses_activation = true,
-                              .quant_rule = linear_quant_rule};
+                              .quant_rule = linear_quant_rule,
+                              .lower = lower};
+
+extern const OpDef op_qconv;
+constinit const OpDef op_qconv{.name = "qconv", .summary = "convolution of codes", .onnx = false, .infer = infer_integer, .run = run_integer, .prepare = prepare_integer};
 
 }  // namespace narrow

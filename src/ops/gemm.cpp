@@ -101,6 +101,40 @@ std::unique_ptr<Kernel> prepare(const Graph& graph, const Node& node) {
 
 constexpr LinearForm kLinear{.weight = 1, .bias = 2, .out_axis = 0, .in_axis = 1};
 
+Status lower(LowerContext& ctx) { return lower_linear(ctx, "qgemm", {}); }
+
+// --- qgemm: acc = bias + sum (x - x_zero_point) * w; y = requantize(acc) ---
+
+Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) {
+  auto types = NARROW_TRY(infer(graph, node));
+  types[0].dtype = graph.value(node.outputs[0]).dtype;
+  return types;
+}
+
+void run_integer(RunContext& ctx) {
+  const std::int64_t n = ctx.inputs[1].shape()[0], k = ctx.inputs[1].shape()[1], m = k == 0 ? 0 : ctx.inputs[0].elements() / k;
+  const IntegerLinear linear(ctx);
+  with_codes(ctx.inputs[0], [&](const auto* x) {
+    parallel_for(m, [&](std::int64_t row) {
+      for (std::int64_t o = 0; o < n; ++o) {
+        std::int64_t acc = linear.bias(o);
+        for (std::int64_t i = 0; i < k; ++i) acc += (static_cast<std::int32_t>(x[row * k + i]) - linear.x_zero_point) * linear.weights[o * k + i];
+        store_code(ctx.outputs[0], row * n + o, linear.grid.code(acc, linear.rescales[static_cast<std::size_t>(o)]));
+      }
+    });
+  });
+}
+
+// A 1x1 convolution over m pixels.
+std::unique_ptr<Kernel> prepare_integer(const Graph& graph, const Node& node) {
+  const Shape& w = graph.value(node.inputs[1]).shape;
+  ConvShape shape;
+  shape.in_w = shape.out_w = element_count(graph.value(node.inputs[0]).shape) / w[1];
+  shape.in_c = w[1];
+  shape.out_c = w[0];
+  return integer_linear_kernel(graph, node, shape);
+}
+
 // Matrices go back to ONNX Gemm, higher ranks to MatMul (+ Add).
 Status denormalize(RewriteContext& ctx) {
   if (ctx.input(0).shape.size() == 2) {
@@ -127,6 +161,10 @@ constinit const OpDef op_gemm{.name = "Gemm",
                               .prepare = prepare,
                               .linear = &kLinear,
                               .fuses_activation = true,
-                              .quant_rule = linear_quant_rule};
+                              .quant_rule = linear_quant_rule,
+                              .lower = lower};
+
+extern const OpDef op_qgemm;
+constinit const OpDef op_qgemm{.name = "qgemm", .summary = "matrix product of codes with constant weights", .onnx = false, .infer = infer_integer, .run = run_integer, .prepare = prepare_integer};
 
 }  // namespace narrow

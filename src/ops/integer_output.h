@@ -5,18 +5,18 @@
 
 namespace narrow {
 
-struct OutputGrid {
+struct CodeGrid {
   std::int32_t zero_point = 0, low = 0, high = 255;
   Rounding rounding = Rounding::kSingleRound;
   std::int32_t code(std::int64_t acc, const Rescale& r) const { return requantize(acc, r, rounding, zero_point, low, high); }
 };
-inline OutputGrid read_output_grid(const Node& node) {
+inline CodeGrid read_code_grid(const Node& node) {
   return {.zero_point = static_cast<std::int32_t>(node.attrs.get_int("y_zero_point")),
           .low = static_cast<std::int32_t>(node.attrs.get_int("y_min", 0)),
           .high = static_cast<std::int32_t>(node.attrs.get_int("y_max", 255)),
           .rounding = rounding_of(node)};
 }
-inline void set_output_grid(Attrs& attrs, const QuantParams& y) {
+inline void set_code_grid(Attrs& attrs, const QuantParams& y) {
   attrs.set("y_zero_point", y.zero_point[0]);
   attrs.set("y_min", Attr(y.qmin()));
   attrs.set("y_max", Attr(y.qmax()));

@@ -4,6 +4,9 @@
 #include <cfloat>
 #include <cmath>
 
+#include "kernels/conv_u8s8.h"
+#include "ops/lut.h"
+
 namespace narrow {
 namespace {
 
@@ -20,6 +23,15 @@ class FloatLinear final : public Kernel {
  private:
   std::unique_ptr<FloatKernel> kernel_;
   bool applies_activation_;
+};
+
+class FastIntegerLinear final : public Kernel {
+ public:
+  explicit FastIntegerLinear(std::unique_ptr<ConvU8S8> kernel) : kernel_(std::move(kernel)) {}
+  void run(RunContext& ctx) override { kernel_->run(ctx.inputs[0].data<std::uint8_t>(), ctx.outputs[0].raw()); }
+
+ private:
+  std::unique_ptr<ConvU8S8> kernel_;
 };
 
 }  // namespace
@@ -78,6 +90,94 @@ QuantRule linear_quant_rule(const Graph& graph, const Node& node) {
   rule.weights = {{.input = 1, .channel_axis = 0}};
   if (node.inputs.size() > 2 && node.inputs[2]) rule.derived = {{.input = 2, .activation = 0, .weight = 1}};
   return rule;
+}
+
+namespace {
+
+// Largest |accumulator| of any channel as a real number.
+double reachable_bound(const Tensor& weights, const Tensor& bias, const QuantParams& x, const QuantParams& w) {
+  const std::int64_t channels = weights.shape()[0], size = weights.elements() / std::max<std::int64_t>(1, channels);
+  const std::int64_t reach = std::max(x.qmax() - x.zero_point[0], x.zero_point[0] - x.qmin());
+  const std::vector<std::int64_t> biases = bias.has_data() ? bias.to_ints() : std::vector<std::int64_t>(static_cast<std::size_t>(channels), 0);
+  double bound = static_cast<double>(x.scale[0]) * static_cast<double>(w.scale[0]);  // never 0
+  for (std::int64_t c = 0; c < channels; ++c) {
+    std::int64_t sum = std::abs(biases[static_cast<std::size_t>(c)]);
+    for (std::int64_t i = 0; i < size; ++i) sum += reach * std::abs(static_cast<int>(weights.data<std::int8_t>()[c * size + i]));
+    bound = std::max(bound, static_cast<double>(sum) * static_cast<double>(x.scale[0]) * static_cast<double>(w.scale[w.per_channel() ? static_cast<std::size_t>(c) : 0]));
+  }
+  return bound;
+}
+
+}  // namespace
+
+Status lower_linear(LowerContext& ctx, const char* op, std::initializer_list<const char*> keep) {
+  const QuantParams &x = ctx.in(0), &w = ctx.weight_params(1), &y = ctx.out();
+  const Tensor weights = ctx.weight(1), bias = ctx.has_input(2) ? ctx.bias(2) : Tensor();
+  const FusedActivation activation = fused_activation(ctx.node());
+  const bool table = !activation.is_clamp();
+  const DType pre_dtype = x.dtype == DType::kI16 ? DType::kI16 : ctx.profile().preactivation;
+  const QuantParams result = table ? preactivation_params(activation, y, pre_dtype, reachable_bound(weights, bias, x, w)) : y;
+
+  std::vector<double> real;
+  std::vector<float> single;
+  for (std::int64_t c = 0; c < weights.shape()[0]; ++c) {
+    const float w_scale = w.scale[w.per_channel() ? static_cast<std::size_t>(c) : 0];
+    real.push_back(static_cast<double>(x.scale[0]) * static_cast<double>(w_scale) / static_cast<double>(result.scale[0]));
+    single.push_back(x.scale[0] * w_scale / result.scale[0]);  // as ONNX Runtime evaluates it
+  }
+  const auto rescales = ctx.rescales("rescale", real, single);
+  NodeSpec spec{.op = op, .inputs = {ctx.input(0), ctx.constant("weights", weights), bias.has_data() ? ctx.constant("bias", bias) : ValueId{}, rescales.multiplier, rescales.shift, rescales.scale}};
+  for (const char* key : keep) {
+    const auto it = ctx.node().attrs.all().find(key);
+    if (it != ctx.node().attrs.all().end()) spec.attrs.set(key, it->second);
+  }
+  spec.attrs.set("x_zero_point", x.zero_point[0]);
+  set_code_grid(spec.attrs, result);
+  if (table) {
+    const ValueId pre = ctx.emit("preactivation", std::move(spec), result.dtype, ctx.output_shape(), result);
+    emit_activation_table(ctx, pre, result);
+    return {};
+  }
+  const Window limits = output_window(activation, y);
+  spec.attrs.set("y_min", limits.low);
+  spec.attrs.set("y_max", limits.high);
+  ctx.emit_output(std::move(spec));
+  return {};
+}
+
+IntegerLinear::IntegerLinear(const RunContext& ctx)
+    : weights(ctx.inputs[1].data<std::int8_t>()),
+      rescales(read_rescales(ctx, 3)),
+      x_zero_point(static_cast<std::int32_t>(ctx.node.attrs.get_int("x_zero_point"))),
+      grid(read_code_grid(ctx.node)) {
+  if (!ctx.has_input(2)) return;
+  if (ctx.inputs[2].dtype() == DType::kI64) {
+    bias64 = ctx.inputs[2].data<std::int64_t>();
+  } else {
+    bias32 = ctx.inputs[2].data<std::int32_t>();
+  }
+}
+
+std::unique_ptr<Kernel> integer_linear_kernel(const Graph& graph, const Node& node, const ConvShape& shape) {
+  if (graph.value(node.inputs[0]).dtype != DType::kU8) return nullptr;
+  std::vector<Tensor> inputs;
+  for (const ValueId in : node.inputs) inputs.push_back(in ? graph.value(in).constant : Tensor());
+  if (!inputs[1].has_data() || !inputs[3].has_data() || (node.inputs[2] && !inputs[2].has_data())) return nullptr;
+  std::vector<Tensor> outputs;
+  const IntegerLinear linear(RunContext{node, inputs, outputs});
+  if (linear.bias64 != nullptr) return nullptr;
+  auto kernel = make_conv_u8s8({.shape = shape,
+                                .weights = linear.weights,
+                                .bias = linear.bias32,
+                                .rescale = linear.rescales.data(),
+                                .rounding = linear.grid.rounding,
+                                .x_zero_point = linear.x_zero_point,
+                                .y_zero_point = linear.grid.zero_point,
+                                .y_min = linear.grid.low,
+                                .y_max = linear.grid.high,
+                                .output_i16 = graph.value(node.outputs[0]).dtype == DType::kI16});
+  if (kernel == nullptr) return nullptr;
+  return std::make_unique<FastIntegerLinear>(std::move(kernel));
 }
 
 Status permute_parameter(RewriteContext& ctx, std::size_t slot, const std::vector<int>& perm) {

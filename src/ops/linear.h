@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "kernels/float_backend.h"
-#include "ops/lower_context.h"
+#include "ops/integer_output.h"
 #include "ops/op_def.h"
 
 namespace narrow {
@@ -28,6 +28,25 @@ const float* constant_floats(const Graph& graph, const Node& node, std::size_t s
 Status normalize_bias(RewriteContext& ctx, std::int64_t channels);
 
 QuantRule linear_quant_rule(const Graph& graph, const Node& node);
+
+// Emits the integer operator `op` with the attributes `keep` of the node (its geometry): inputs x, weights, bias (may be
+// absent), multiplier, shift, scale. A clamping activation becomes y_min and y_max; any other becomes a table after an i16
+// (or u8, by profile) value before the activation.
+Status lower_linear(LowerContext& ctx, const char* op, std::initializer_list<const char*> keep);
+
+// The inputs of such an operator at run time.
+struct IntegerLinear {
+  explicit IntegerLinear(const RunContext& ctx);
+  std::int64_t bias(std::int64_t channel) const { return bias32 != nullptr ? bias32[channel] : bias64 != nullptr ? bias64[channel] : 0; }
+  const std::int8_t* weights;
+  const std::int32_t* bias32 = nullptr;
+  const std::int64_t* bias64 = nullptr;
+  std::vector<Rescale> rescales;
+  std::int32_t x_zero_point;
+  CodeGrid grid;
+};
+// The same for kernels/conv_u8s8.h; nullptr when an input is i16 or computed, or there is no fast form.
+std::unique_ptr<Kernel> integer_linear_kernel(const Graph& graph, const Node& node, const ConvShape& shape);
 
 // Export: input `slot` becomes Transpose(input, perm), done on the constant itself, be it stored as f32 or as integers
 // behind a DequantizeLinear.

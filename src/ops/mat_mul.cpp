@@ -2,7 +2,7 @@
 // matrix makes it a Gemm.
 #include "base/parallel.h"
 #include "kernels/float_backend.h"
-#include "ops/lower_context.h"
+#include "ops/integer_output.h"
 
 namespace narrow {
 namespace {
@@ -107,6 +107,50 @@ std::unique_ptr<Kernel> prepare(const Graph& graph, const Node& node) {
   return std::make_unique<FloatProduct>(std::move(kernel));
 }
 
+QuantRule quant_rule(const Graph&, const Node&) { return {}; }
+
+Status lower(LowerContext& ctx) {
+  const QuantParams &a = ctx.in(0), &b = ctx.in(1), &y = ctx.out();
+  const auto rescales = ctx.rescales("rescale", {static_cast<double>(a.scale[0]) * static_cast<double>(b.scale[0]) / static_cast<double>(y.scale[0])}, {a.scale[0] * b.scale[0] / y.scale[0]});
+  NodeSpec spec{.op = "qmatmul", .inputs = {ctx.input(0), ctx.input(1), rescales.multiplier, rescales.shift, rescales.scale}};
+  spec.attrs.set("a_zero_point", a.zero_point[0]);
+  spec.attrs.set("b_zero_point", b.zero_point[0]);
+  set_code_grid(spec.attrs, y);
+  ctx.emit_output(std::move(spec));
+  return {};
+}
+
+// --- qmatmul: acc = sum (a - a_zero_point) * (b - b_zero_point); y = requantize(acc) ---
+
+Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) {
+  auto types = NARROW_TRY(infer(graph, node));
+  types[0].dtype = graph.value(node.outputs[0]).dtype;
+  return types;
+}
+
+void run_integer(RunContext& ctx) {
+  const Shape &sa = ctx.inputs[0].shape(), &sb = ctx.inputs[1].shape(), &sy = ctx.outputs[0].shape();
+  const std::int64_t m = sy[sy.size() - 2], n = sy.back(), k = sa.back();
+  const auto a_zero = static_cast<std::int32_t>(ctx.node.attrs.get_int("a_zero_point")), b_zero = static_cast<std::int32_t>(ctx.node.attrs.get_int("b_zero_point"));
+  const CodeGrid grid = read_code_grid(ctx.node);
+  const Rescale rescale = read_rescales(ctx, 2)[0];
+  with_codes(ctx.inputs[0], [&](const auto* a_codes) {
+    with_codes(ctx.inputs[1], [&](const auto* b_codes) {
+      for_batches(sa, sb, sy, [&](std::int64_t in_a, std::int64_t in_b, std::int64_t in_y) {
+        parallel_for(m, [&](std::int64_t row) {
+          std::vector<std::int64_t> acc(static_cast<std::size_t>(n), 0);
+          for (std::int64_t i = 0; i < k; ++i) {
+            const std::int64_t left = static_cast<std::int32_t>(a_codes[in_a + row * k + i]) - a_zero;
+            const auto* right = b_codes + in_b + i * n;
+            for (std::size_t o = 0; o < acc.size(); ++o) acc[o] += left * (static_cast<std::int32_t>(right[o]) - b_zero);
+          }
+          for (std::int64_t o = 0; o < n; ++o) store_code(ctx.outputs[0], in_y + row * n + o, grid.code(acc[static_cast<std::size_t>(o)], rescale));
+        });
+      });
+    });
+  });
+}
+
 }  // namespace
 
 extern const OpDef op_mat_mul;
@@ -115,6 +159,11 @@ constinit const OpDef op_mat_mul{.name = "MatMul",
                                  .normalize = normalize,
                                  .infer = infer,
                                  .run = run,
-                                 .prepare = prepare};
+                                 .prepare = prepare,
+                                 .quant_rule = quant_rule,
+                                 .lower = lower};
+
+extern const OpDef op_qmatmul;
+constinit const OpDef op_qmatmul{.name = "qmatmul", .summary = "matrix product of two operands of codes", .onnx = false, .infer = infer_integer, .run = run_integer};
 
 }  // namespace narrow

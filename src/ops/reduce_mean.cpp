@@ -112,7 +112,7 @@ Status lower(LowerContext& ctx) {
                                      {x.scale[0] / (y.scale[0] * static_cast<float>(count))});
   NodeSpec spec{.op = "qmean", .inputs = {ctx.input(0), rescales.multiplier, rescales.shift, rescales.scale}, .attrs = ctx.node().attrs};
   spec.attrs.set("x_zero_point", x.zero_point[0]);
-  set_output_grid(spec.attrs, y);
+  set_code_grid(spec.attrs, y);
   ctx.emit_output(std::move(spec));
   return {};
 }
@@ -129,7 +129,7 @@ void run_integer(RunContext& ctx) {
   const auto sums = ctx.inputs[0].dtype() == DType::kU8 ? reduce<std::int64_t, std::uint8_t>(ctx.inputs[0], shape, [&](std::uint8_t q) { return q - zero; })
                                                         : reduce<std::int64_t, std::int16_t>(ctx.inputs[0], shape, [&](std::int16_t q) { return q - zero; });
   const Rescale rescale = read_rescales(ctx, 1)[0];
-  const OutputGrid grid = read_output_grid(ctx.node);
+  const CodeGrid grid = read_code_grid(ctx.node);
   for (std::size_t i = 0; i < sums.size(); ++i) store_code(ctx.outputs[0], static_cast<std::int64_t>(i), grid.code(sums[i], rescale));
 }
 

@@ -256,7 +256,7 @@ Status lower(LowerContext& ctx) {
                                      {x.scale[0] / (y.scale[0] * static_cast<float>(unit))});
   NodeSpec spec{.op = "qresize", .inputs = {ctx.input(0), rescales.multiplier, rescales.shift, rescales.scale}, .attrs = ctx.node().attrs};
   spec.attrs.set("x_zero_point", x.zero_point[0]);
-  set_output_grid(spec.attrs, y);
+  set_code_grid(spec.attrs, y);
   ctx.emit_output(std::move(spec));
   return {};
 }
@@ -266,7 +266,7 @@ void run_integer(RunContext& ctx) {
   const Attrs& attrs = ctx.node.attrs;
   const Shape &xs = ctx.inputs[0].shape(), &ys = ctx.outputs[0].shape();
   const Sampling rows = sampling_of(attrs, 0, xs[1], ys[1]), columns = sampling_of(attrs, 1, xs[2], ys[2]);
-  const OutputGrid grid = read_output_grid(ctx.node);
+  const CodeGrid grid = read_code_grid(ctx.node);
   const Rescale rescale = read_rescales(ctx, 1)[0];
   const std::int64_t zero = attrs.get_int("x_zero_point");
   with_codes(ctx.inputs[0], [&](const auto* x) {

@@ -116,7 +116,7 @@ Status lower(LowerContext& ctx) {
     return error("the output grid is {}, wanted scale {} with real 0 at code 0 and the input's width", y.to_string(), wanted).with_help("leave the scale of this output to the planner: it is fixed");
   }
   NodeSpec spec{.op = "qsoftmax", .inputs = {ctx.input(0)}, .attrs = ctx.node().attrs};
-  set_output_grid(spec.attrs, y);
+  set_code_grid(spec.attrs, y);
   if (as_float) {
     spec.attrs.set("y_scale", Attr(static_cast<double>(y.scale[0])));
     spec.inputs.push_back(ctx.constant("table", float_table(x.scale[0])));
@@ -142,7 +142,7 @@ Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& no
 void run_fixed(RunContext& ctx) {
   const std::uint8_t* x = ctx.inputs[0].data<std::uint8_t>();
   const std::int32_t* table = ctx.inputs[1].data<std::int32_t>();
-  const OutputGrid grid = read_output_grid(ctx.node);
+  const CodeGrid grid = read_code_grid(ctx.node);
   for_rows(ctx.node, ctx.inputs[0].shape(), [&](std::int64_t first, std::int64_t step, std::int64_t count) {
     std::uint8_t largest = 0;
     for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, x[first + i * step]);
@@ -165,7 +165,7 @@ void run_fixed(RunContext& ctx) {
 void run_float_table(RunContext& ctx) {
   const std::uint8_t* x = ctx.inputs[0].data<std::uint8_t>();
   const float* table = ctx.inputs[1].data<float>();
-  const OutputGrid grid = read_output_grid(ctx.node);
+  const CodeGrid grid = read_code_grid(ctx.node);
   const auto y_scale = static_cast<float>(ctx.node.attrs.get_float("y_scale"));
   for_rows(ctx.node, ctx.inputs[0].shape(), [&](std::int64_t first, std::int64_t step, std::int64_t count) {
     std::uint8_t largest = 0;
@@ -188,7 +188,7 @@ void run_wide(RunContext& ctx) {
   const std::int16_t* x = ctx.inputs[0].data<std::int16_t>();
   const std::int32_t *exponential = ctx.inputs[1].data<std::int32_t>(), *inverse = ctx.inputs[2].data<std::int32_t>();
   const Rescale to_knots = read_rescales(ctx, 3)[0];
-  const OutputGrid grid = read_output_grid(ctx.node);
+  const CodeGrid grid = read_code_grid(ctx.node);
   for_rows(ctx.node, ctx.inputs[0].shape(), [&](std::int64_t first, std::int64_t step, std::int64_t count) {
     std::int16_t largest = x[first];
     for (std::int64_t i = 1; i < count; ++i) largest = std::max(largest, x[first + i * step]);
