@@ -1,0 +1,135 @@
+#include "report/summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/table.h"
+#include "base/text.h"
+
+namespace narrow {
+namespace {
+
+constexpr std::size_t kFindingsShown = 3;
+constexpr std::size_t kFloatShown = 3;
+
+double number(const Json& object, std::string_view key, double fallback = 0) {
+  const Json* found = object.find(key);
+  return found != nullptr && found->is_number() ? found->as_double() : fallback;
+}
+std::string word(const Json& object, std::string_view key) {
+  const Json* found = object.find(key);
+  return found != nullptr && found->is_string() ? found->as_string() : std::string();
+}
+double sqnr(const Json& layer, std::string_view view) {
+  return number(*layer.find(view), "sqnr_db", std::numeric_limits<double>::infinity());
+}
+
+std::string count_text(double n) {
+  if (n >= 1e6) return fmt::format("{:.2f} M", n / 1e6);
+  if (n >= 1e3) return fmt::format("{:.1f} k", n / 1e3);
+  return fmt::format("{:.0f}", n);
+}
+
+std::string shortened(const std::string& text, std::size_t width) {
+  if (text.size() <= width) return text;
+  return "..." + text.substr(text.size() - (width - 3));  // the end of a path-like name tells more than its beginning
+}
+
+std::string layer_table(const Json& report, std::size_t rows) {
+  Table table({{"layer"}, {"type"}, {"weights"}, {"out"}, {"alone dB", Align::kRight}, {"total dB", Align::kRight}, {"clipped %", Align::kRight}, {"decided by"}});
+  const std::vector<std::size_t> order = report_by_damage(report);
+  for (std::size_t i = 0; i < std::min(rows, order.size()); ++i) {
+    const Json& layer = report.find("layers")->items()[order[i]];
+    table.add_row({shortened(word(layer, "name"), 44), word(layer, "op"), word(layer, "weights"), word(layer, "dtype"), decibels(layer.find("isolated")->find("sqnr_db")),
+                   decibels(layer.find("cumulative")->find("sqnr_db")), fmt::format("{:.2f}", 100 * number(layer, "clipped")), word(layer, "decided_by")});
+  }
+  std::string text = table.to_string();
+  if (order.size() > rows) text += fmt::format("... and {} more integer layers with less damage\n", order.size() - rows);
+  return text;
+}
+
+std::string coverage_line(const Json& coverage) {
+  const auto integer = static_cast<std::int64_t>(number(coverage, "integer")), layers = static_cast<std::int64_t>(number(coverage, "layers"));
+  std::string text = fmt::format("{}/{} layers integer", integer, layers);
+  const Json::Array& stays = coverage.find("float")->items();
+  for (std::size_t i = 0; i < std::min(stays.size(), kFloatShown); ++i) {
+    text += fmt::format("{} '{}' ({}) stays float: {}", i == 0 ? ";" : ",", word(stays[i], "name"), word(stays[i], "op"), word(stays[i], "reason"));
+  }
+  if (stays.size() > kFloatShown) text += fmt::format(" and {} more", stays.size() - kFloatShown);
+  return text;
+}
+
+std::string accuracy_line(const Json& report) {
+  const Json& accuracy = *report.find("accuracy");
+  const auto samples = static_cast<std::int64_t>(number(accuracy, "samples"));
+  if (samples == 0) return "not measured";
+  std::string text;
+  for (const Json& output : accuracy.find("outputs")->items()) {
+    if (!text.empty()) text += "; ";
+    text += fmt::format("output '{}' {} dB, cosine {:.5f}, same argmax on {}/{} samples", word(output, "name"), decibels(output.find("sqnr_db")), number(output, "cosine"),
+                        static_cast<std::int64_t>(number(output, "same_argmax")), samples);
+  }
+  const std::vector<std::size_t> order = report_by_damage(report);
+  if (!order.empty()) {
+    const Json& worst = report.find("layers")->items()[order[0]];
+    text += fmt::format("; worst layer '{}' ({} dB alone)", word(worst, "name"), decibels(worst.find("isolated")->find("sqnr_db")));
+  }
+  return text;
+}
+
+std::string time_line(const Json& times) {
+  std::string text;
+  double total = 0;
+  for (const Json& time : times.items()) {
+    text += fmt::format("{} {}, ", word(time, "phase"), human_seconds(number(time, "seconds")));
+    total += number(time, "seconds");
+  }
+  return text + fmt::format("total {}", human_seconds(total));
+}
+
+}  // namespace
+
+std::string decibels(const Json* value) {
+  return value != nullptr && value->is_number() ? fmt::format("{:.1f}", value->as_double()) : std::string("exact");
+}
+
+std::vector<std::size_t> report_by_damage(const Json& report) {
+  const Json::Array& layers = report.find("layers")->items();
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (layers[i].find("integer")->as_bool()) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const double x = sqnr(layers[a], "isolated"), y = sqnr(layers[b], "isolated");
+    return x != y ? x < y : sqnr(layers[a], "cumulative") < sqnr(layers[b], "cumulative");
+  });
+  return order;
+}
+
+std::string summary_text(const Json& report, const SummaryOptions& options) {
+  std::string text;
+  if (number(*report.find("accuracy"), "samples") > 0 && options.rows > 0) text += layer_table(report, options.rows) + "\n";
+
+  const Json::Array& findings = report.find("findings")->items();
+  for (std::size_t i = 0; i < std::min(findings.size(), kFindingsShown); ++i) {
+    text += fmt::format("{}: {}\n  try: {}\n", word(findings[i], "layer"), word(findings[i], "why"), word(findings[i], "advice"));
+  }
+  const Json::Array& initiative = report.find("initiative")->items();
+  for (const Json& line : initiative) text += fmt::format("did: {}\n", line.as_string());
+  if (!text.empty()) text += "\n";
+
+  const Json& model = *report.find("model");
+  const Json& coverage = *report.find("coverage");
+  const Json& size = *report.find("size");
+  text += fmt::format("model     {}  {} layers, {} parameters\n", word(model, "file"), static_cast<std::int64_t>(number(coverage, "layers")), count_text(number(model, "parameters")));
+  const std::string recipe = word(report, "recipe");
+  text += fmt::format("target    {}{}, calibrated on {} samples\n", word(report, "target"), recipe.empty() ? "" : " with " + recipe, static_cast<std::int64_t>(number(report, "calibrated_on")));
+  text += fmt::format("coverage  {}\n", coverage_line(coverage));
+  text += fmt::format("accuracy  {}\n", accuracy_line(report));
+  text += fmt::format("size      {} model, {} artifact\n", human_bytes(number(size, "model_bytes")), human_bytes(number(size, "artifact_bytes")));
+  text += fmt::format("time      {}\n", time_line(*report.find("times")));
+  return text;
+}
+
+}  // namespace narrow
