@@ -13,6 +13,7 @@ class Builder {
   Builder(const Graph& source, const Grids& grids) : source_(source), grids_(grids), graph_(source), pairs_(source.value_slots()) {}
 
   Result<Graph> build() {
+    if (graph_.order().empty()) return std::move(graph_);
     for (std::uint32_t i = 0; i < source_.value_slots(); ++i) {
       const ValueId id{i};
       if (source_.value(id).alive && grids_.carried(id) != nullptr) value(id);
