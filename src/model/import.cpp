@@ -204,22 +204,15 @@ class Importer {
     return error("{} initializers hold NaN or Inf", found.size()).with_notes(found).with_help(help);
   }
 
-  // Attribute of our graph, or a refusal. Tensors of one element become numbers, with their type as KEY.dtype.
-  std::optional<std::string> set_attribute(Attrs& attrs, const OnnxAttribute& attribute) {
-    if (const auto* tensor = std::get_if<Tensor>(&attribute.value)) {
-      if (tensor->elements() != 1) return fmt::format("attribute '{}' is a tensor of shape {}, wanted one number", attribute.name, to_string(tensor->shape()));
-      if (is_float(tensor->dtype())) attrs.set(attribute.name, Attr(tensor->cast(DType::kF64).data<double>()[0]));
-      else attrs.set(attribute.name, Attr(tensor->to_ints()[0]));
-      attrs.set(attribute.name + ".dtype", Attr(std::string(name_of(tensor->dtype()))));
-      return std::nullopt;
-    }
+  // Attributes that are tensors (ConstantOfShape has one) become constant inputs behind the others.
+  void add_attribute(NodeSpec& spec, const OnnxAttribute& attribute) {
     std::visit(
         [&](const auto& x) {
           using T = std::decay_t<decltype(x)>;
-          if constexpr (!std::is_same_v<T, Tensor> && !std::is_same_v<T, OnnxOther>) attrs.set(attribute.name, Attr(x));
+          if constexpr (std::is_same_v<T, Tensor>) spec.inputs.push_back(graph_.add_constant(spec.name + "." + attribute.name, x));
+          else if constexpr (!std::is_same_v<T, OnnxOther>) spec.attrs.set(attribute.name, Attr(x));
         },
         attribute.value);
-    return std::nullopt;
   }
 
   std::optional<Tensor> constant_of(const OnnxNode& node) {
@@ -255,9 +248,7 @@ class Importer {
     std::size_t outputs = defined.size();
     while (outputs > 1 && wiring_.readers[defined[outputs - 1]] == 0) --outputs;
     for (std::size_t i = 0; i < outputs; ++i) spec.output_names.push_back(node.outputs[i].empty() ? fmt::format("{}.{}", spec.name, i) : node.outputs[i]);
-    for (const OnnxAttribute& attribute : node.attributes) {
-      if (auto reason = set_attribute(spec.attrs, attribute)) return refuse(n, *reason);
-    }
+    for (const OnnxAttribute& attribute : node.attributes) add_attribute(spec, attribute);
 
     const std::size_t first_new = graph_.node_slots();
     const NodeId id = graph_.append(std::move(spec));

@@ -65,9 +65,23 @@ bool permute(Graph& graph, NodeId id, const std::vector<int>& perm) {
   return true;
 }
 
+// A single index drops its axis.
+std::optional<std::vector<int>> permute_axes(Graph& graph, NodeId id, const std::vector<int>& perm) {
+  const Node& node = graph.node(id);
+  if (!graph.value(node.inputs[1]).shape.empty() || graph.value(node.inputs[0]).is_constant()) return std::nullopt;
+  const auto axis = static_cast<std::size_t>(node.attrs.get_int("axis"));
+  const int moved = perm[axis];
+  std::vector<int> rest;
+  for (std::size_t i = 0; i < perm.size(); ++i) {
+    if (i != axis) rest.push_back(perm[i] > moved ? perm[i] - 1 : perm[i]);
+  }
+  graph.attrs(id).set("axis", moved);
+  return rest;
+}
+
 }  // namespace
 
 extern const OpDef op_gather;
-constinit const OpDef op_gather{.name = "Gather", .summary = "slices of an axis by index", .normalize = normalize, .infer = infer, .run = run, .permute = permute, .quant_rule = movement_rule, .lower = lower_movement};
+constinit const OpDef op_gather{.name = "Gather", .summary = "slices of an axis by index", .normalize = normalize, .infer = infer, .run = run, .permute = permute, .permute_axes = permute_axes, .quant_rule = movement_rule, .lower = lower_movement};
 
 }  // namespace narrow

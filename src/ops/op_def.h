@@ -85,6 +85,8 @@ struct LinearForm {
   int bias = 2;
   int out_axis = 0;  // of the weight
   int in_axis = 1;   // of the weight (per group)
+  // Some outputs do not see every tap of the weight (padding, a transposed convolution). nullptr: all do.
+  bool (*partial)(const Node& node) = nullptr;
 };
 
 // y = x * scale + shift along `axis` of the data input (scale/shift have one element when uniform).
@@ -128,6 +130,9 @@ struct OpDef {
   // the hook has rewritten attributes and constant operands so that the node, fed with x, gives y with old output =
   // Transpose(y, perm). On false nothing has changed.
   bool (*permute)(Graph& graph, NodeId node, const std::vector<int>& perm) = nullptr;
+  // The same for operators whose outputs have other axes than their input (Reshape, reductions that drop axes): returns the
+  // permutation of the outputs; nullopt: it cannot, and nothing has changed.
+  std::optional<std::vector<int>> (*permute_axes)(Graph& graph, NodeId node, const std::vector<int>& perm) = nullptr;
   // Tries to swallow the producer of input 0 (Pad into Conv, Reshape into Reshape). True: the graph has changed.
   bool (*absorb_producer)(Graph& graph, NodeId node) = nullptr;
   // Tries to see `node` as the end of a decomposed composite (x·Sigmoid(x) -> SiLU) and rewrites it.

@@ -2,6 +2,7 @@
 // full static shape. No bytes move.
 #include <cstring>
 
+#include "ops/layout.h"
 #include "ops/movement.h"
 
 namespace narrow {
@@ -122,6 +123,14 @@ void run(RunContext& ctx) {
   if (ctx.outputs[0].raw() != ctx.inputs[0].raw()) std::memcpy(ctx.outputs[0].raw(), ctx.inputs[0].raw(), ctx.inputs[0].bytes());
 }
 
+std::optional<std::vector<int>> permute_axes(Graph& graph, NodeId id, const std::vector<int>& perm) {
+  const Node& node = graph.node(id);
+  const auto moved = permute_reshape(graph.value(node.inputs[0]).shape, graph.value(node.outputs[0]).shape, perm);
+  if (!moved) return std::nullopt;
+  graph.attrs(id).set("shape", Attr(moved->shape));
+  return moved->perm;
+}
+
 // Reshape of a Reshape: the inner one is skipped; one that changes nothing is skipped itself.
 bool absorb_producer(Graph& graph, NodeId id) {
   const ValueId in = graph.node(id).inputs[0];
@@ -149,6 +158,7 @@ constinit const OpDef op_reshape{.name = "Reshape",
                                  .denormalize = denormalize,
                                  .infer = infer,
                                  .run = run,
+                                 .permute_axes = permute_axes,
                                  .absorb_producer = absorb_producer,
                                  .quant_rule = movement_rule,
                                  .lower = lower_movement};

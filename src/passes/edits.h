@@ -1,0 +1,20 @@
+// Edits that several passes make.
+#pragma once
+
+#include <string>
+
+#include "graph/graph.h"
+
+namespace narrow {
+
+// `value` now computes what the only output of `node` did: takes over its users, its name and its origin; `node` is erased.
+void take_over(Graph& graph, ValueId value, NodeId node);
+
+// The constant at input `slot` of `node` becomes `tensor`, for this node alone; an absent input gets a new constant `name`.
+void set_parameter(Graph& graph, NodeId node, std::size_t slot, Tensor tensor, const std::string& name);
+
+// May `value` be replaced by a value of another name in every place? False for graph outputs whose name the other
+// value could not take.
+bool can_replace(const Graph& graph, ValueId value, ValueId by);
+
+}  // namespace narrow
