@@ -1,0 +1,49 @@
+// Stands in for libFuzzer in the normal build: feeds every file of the given folders to the fuzzer's entry point, then
+// the same file truncated and with bytes changed, always in the same way. It must not crash; results do not matter.
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace {
+
+void feed(const std::string& bytes) { LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()); }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  constexpr int kDamaged = 300;
+  std::vector<std::filesystem::path> files;
+  for (int i = 1; i < argc; ++i) {
+    if (std::filesystem::is_directory(argv[i])) {
+      for (const auto& entry : std::filesystem::directory_iterator(argv[i])) files.push_back(entry.path());
+    } else {
+      files.emplace_back(argv[i]);
+    }
+  }
+  if (files.empty()) {
+    std::fprintf(stderr, "no corpus\n");
+    return 1;
+  }
+  for (const auto& file : files) {
+    std::ifstream in(file, std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    feed(bytes);
+    std::mt19937 rng(static_cast<unsigned>(bytes.size()));
+    for (int i = 0; i < kDamaged && !bytes.empty(); ++i) {
+      std::string damaged = bytes;
+      if (i % 3 == 0) damaged.resize(rng() % bytes.size());
+      for (int k = 0; k < i % 4 && !damaged.empty(); ++k) damaged[rng() % damaged.size()] = static_cast<char>(rng());
+      if (i % 5 == 0 && !damaged.empty()) damaged.insert(rng() % damaged.size(), damaged.substr(rng() % damaged.size(), rng() % 64));
+      feed(damaged);
+    }
+    std::printf("%s: %zu bytes\n", file.filename().c_str(), bytes.size());
+  }
+  return 0;
+}
