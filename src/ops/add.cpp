@@ -1,6 +1,6 @@
 // Add and Sub, with a clamp fused in; the integer operator qadd serves both (specs/numerics.md § 2.3).
 #include "ops/binary.h"
-#include "ops/lut.h"
+#include "ops/integer_binary.h"
 #include "ops/recognize.h"
 
 namespace narrow {
@@ -33,9 +33,40 @@ std::optional<Affine> affine_sub(const Graph& graph, const Node& node) { return 
 
 // --- qadd ---
 // Each operand, zero point removed, is shifted left so that its rescaling to the common scale 2 * max(s_a, s_b) keeps fraction
-// bits; the sum is rescaled to the output. Inputs a, b, multiplier[3], shift[3], scale[3]: entries for a, b and y.
-// Under float_rne the scales are s_a, s_b, s_y themselves and the sum is formed in float as ONNX Runtime does:
-//   y = round(a * (s_a / s_y) + (b * (s_b / s_y) + (zp_y - (s_a / s_y * zp_a + s_b / s_y * zp_b)))).
+// bits; the sum (sign_b = -1: the difference) is rescaled to the output. Inputs a, b, multiplier[3], shift[3]: entries
+// for a, b and y. Under float_rne the attributes a_scale, b_scale and y_scale are read instead, and 8-bit codes follow
+// ONNX Runtime's QLinearAdd, 16-bit ones its DequantizeLinear, Add, QuantizeLinear.
+
+struct SumOfCodes {
+  explicit SumOfCodes(const RunContext& ctx) : grid(read_binary_grid(ctx)) {
+    left_shift = static_cast<int>(ctx.node.attrs.get_int("left_shift"));
+    sign = static_cast<std::int32_t>(ctx.node.attrs.get_int("sign_b", 1));
+    const std::vector<Rescale> r = read_rescales(ctx, 2);
+    ra = r[0];
+    rb = r[1];
+    ry = r[2];
+    a_factor = grid.a_scale / grid.y_scale;
+    b_factor = static_cast<float>(sign) * grid.b_scale / grid.y_scale;
+    offset = static_cast<float>(grid.y_zero_point) - (a_factor * static_cast<float>(grid.a_zero_point) + b_factor * static_cast<float>(grid.b_zero_point));
+  }
+
+  std::int32_t operator()(std::int32_t a, std::int32_t b) const {
+    if (grid.rounding == Rounding::kFloatRne) {
+      if (!grid.wide) return round_to_grid(static_cast<float>(a) * a_factor + (static_cast<float>(b) * b_factor + offset), 0, grid.low, grid.high);
+      const float sum = dequantize(a, grid.a_scale, grid.a_zero_point) + static_cast<float>(sign) * dequantize(b, grid.b_scale, grid.b_zero_point);
+      return quantize(sum, grid.y_scale, grid.y_zero_point, grid.low, grid.high);
+    }
+    const std::int64_t unit = std::int64_t{1} << left_shift;
+    const std::int32_t x = rescale((a - grid.a_zero_point) * unit, ra, grid.rounding), y = rescale((b - grid.b_zero_point) * unit, rb, grid.rounding);
+    return requantize(static_cast<std::int64_t>(x) + static_cast<std::int64_t>(sign) * y, ry, grid.rounding, grid.y_zero_point, grid.low, grid.high);
+  }
+
+  BinaryGrid grid;
+  int left_shift = 20;
+  std::int32_t sign = 1;
+  Rescale ra, rb, ry;
+  float a_factor = 0, b_factor = 0, offset = 0;
+};
 
 Status lower(LowerContext& ctx, int sign_b) {
   const QuantParams &a = ctx.in(0), &b = ctx.in(1), &y = ctx.out();
@@ -47,16 +78,10 @@ Status lower(LowerContext& ctx, int sign_b) {
   const double sa = static_cast<double>(a.scale[0]), sb = static_cast<double>(b.scale[0]), sy = static_cast<double>(y.scale[0]);
   const double common = 2 * std::max(sa, sb);
   const auto r = ctx.rescales("rescale", {sa / common, sb / common, common / (sy * static_cast<double>(1 << left_shift))}, {a.scale[0], b.scale[0], y.scale[0]});
-  const Window window = output_window(fused_activation(ctx.node()), y);
-  NodeSpec spec{.op = "qadd", .inputs = {ctx.input(0), ctx.input(1), r.multiplier, r.shift, r.scale}};
+  NodeSpec spec{.op = "qadd", .inputs = {ctx.input(0), ctx.input(1), r.multiplier, r.shift}};
+  set_binary_grid(ctx, spec.attrs);
   spec.attrs.set("left_shift", left_shift);
   spec.attrs.set("sign_b", sign_b);
-  spec.attrs.set("a_zero_point", a.zero_point[0]);
-  spec.attrs.set("b_zero_point", b.zero_point[0]);
-  spec.attrs.set("y_zero_point", y.zero_point[0]);
-  spec.attrs.set("y_min", window.low);
-  spec.attrs.set("y_max", window.high);
-  spec.attrs.set("y_dtype", Attr(std::string(name_of(y.dtype))));
   ctx.emit_output(std::move(spec));
   return {};
 }
@@ -89,5 +114,8 @@ constinit const OpDef op_sub{.name = "Sub",
                              .fuses_only_clamps = true,
                              .quant_rule = binary_rule,
                              .lower = lower_sub};
+
+extern const OpDef op_qadd;
+constinit const OpDef op_qadd{.name = "qadd", .summary = "a + b or a - b of integer codes", .onnx = false, .infer = infer_codes, .run = run_codes<SumOfCodes>, .prepare = prepare_codes<SumOfCodes>};
 
 }  // namespace narrow

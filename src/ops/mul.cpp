@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "ops/binary.h"
-#include "ops/lut.h"
+#include "ops/integer_binary.h"
 #include "ops/recognize.h"
 
 namespace narrow {
@@ -57,20 +57,31 @@ Status normalize_div(RewriteContext& ctx) {
 QuantRule div_rule(const Graph&, const Node&) { return {.unquantized = "division of two computed tensors has no integer form"}; }
 
 // --- qmul ---
-// acc = (a - zp_a) * (b - zp_b); y = requantize(acc) with s_a * s_b / s_y. Inputs a, b, multiplier, shift, scale.
+// acc = (a - zp_a) * (b - zp_b); y = requantize(acc) with s_a * s_b / s_y. Inputs a, b, multiplier[1], shift[1]. Under float_rne
+// the attributes a_scale, b_scale and y_scale are read instead, and 8-bit codes follow ONNX Runtime's QLinearMul, 16-bit
+// ones its DequantizeLinear, Mul, QuantizeLinear.
+
+struct ProductOfCodes {
+  explicit ProductOfCodes(const RunContext& ctx) : grid(read_binary_grid(ctx)), r(read_rescales(ctx, 2)[0]), factor(grid.a_scale * grid.b_scale / grid.y_scale) {}
+
+  std::int32_t operator()(std::int32_t a, std::int32_t b) const {
+    const std::int64_t product = static_cast<std::int64_t>(a - grid.a_zero_point) * (b - grid.b_zero_point);
+    if (grid.rounding != Rounding::kFloatRne) return requantize(product, r, grid.rounding, grid.y_zero_point, grid.low, grid.high);
+    if (!grid.wide) return round_to_grid(static_cast<float>(product) * factor + static_cast<float>(grid.y_zero_point), 0, grid.low, grid.high);
+    return quantize(dequantize(a, grid.a_scale, grid.a_zero_point) * dequantize(b, grid.b_scale, grid.b_zero_point), grid.y_scale, grid.y_zero_point, grid.low, grid.high);
+  }
+
+  BinaryGrid grid;
+  Rescale r;
+  float factor = 0;
+};
 
 Status lower(LowerContext& ctx) {
   const QuantParams &a = ctx.in(0), &b = ctx.in(1), &y = ctx.out();
   const double real = static_cast<double>(a.scale[0]) * static_cast<double>(b.scale[0]) / static_cast<double>(y.scale[0]);
   const auto r = ctx.rescales("rescale", {real}, {a.scale[0] * b.scale[0] / y.scale[0]});
-  const Window window = output_window(fused_activation(ctx.node()), y);
-  NodeSpec spec{.op = "qmul", .inputs = {ctx.input(0), ctx.input(1), r.multiplier, r.shift, r.scale}};
-  spec.attrs.set("a_zero_point", a.zero_point[0]);
-  spec.attrs.set("b_zero_point", b.zero_point[0]);
-  spec.attrs.set("y_zero_point", y.zero_point[0]);
-  spec.attrs.set("y_min", window.low);
-  spec.attrs.set("y_max", window.high);
-  spec.attrs.set("y_dtype", Attr(std::string(name_of(y.dtype))));
+  NodeSpec spec{.op = "qmul", .inputs = {ctx.input(0), ctx.input(1), r.multiplier, r.shift}};
+  set_binary_grid(ctx, spec.attrs);
   ctx.emit_output(std::move(spec));
   return {};
 }
@@ -99,5 +110,8 @@ constinit const OpDef op_div{.name = "Div",
                              .permute = permute_elementwise,
                              .recognize = recognize_activation,
                              .quant_rule = div_rule};
+
+extern const OpDef op_qmul;
+constinit const OpDef op_qmul{.name = "qmul", .summary = "a * b of integer codes", .onnx = false, .infer = infer_codes, .run = run_codes<ProductOfCodes>, .prepare = prepare_codes<ProductOfCodes>};
 
 }  // namespace narrow
