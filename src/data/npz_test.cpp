@@ -1,5 +1,7 @@
 #include "data/npz.h"
 
+#include <fstream>
+
 #include "base/file.h"
 #include "support.h"
 
@@ -20,6 +22,9 @@ std::string from_hex(std::string_view hex) {
   for (std::size_t i = 0; i + 1 < hex.size(); i += 2) out += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
   return out;
 }
+
+// Without the safety (and the cost) of write_file: thousands of throw-away files.
+void put(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
 std::string message(const std::string& path) {
   const auto tensors = read_npz(path);
@@ -56,18 +61,18 @@ TEST(Npz, DamageIsAnErrorNeverACrash) {
   const std::string path = test::temporary_folder() + "/a.npz";
   const std::string whole = from_hex(kCompressed);
   for (std::size_t length = 0; length < whole.size(); ++length) {
-    test::must(write_file(path, whole.substr(0, length)));
+    put(path, whole.substr(0, length));
     EXPECT_FALSE(read_npz(path).has_value()) << length;
   }
   for (std::size_t i = 0; i < whole.size(); ++i) {  // flips in fields that nobody reads may pass; nothing may crash
     std::string flipped = whole;
     flipped[i] = static_cast<char>(flipped[i] ^ 0x10);
-    test::must(write_file(path, flipped));
+    put(path, flipped);
     (void)read_npz(path);
   }
   std::string flipped = whole;
   flipped[100] = static_cast<char>(flipped[100] ^ 1);
-  test::must(write_file(path, flipped));
+  put(path, flipped);
   EXPECT_NE(message(path).find("'x.npy' in '" + path + "' is damaged"), std::string::npos) << message(path);
   test::must(write_file(path, "not a zip archive, but long enough to be one"));
   EXPECT_EQ(message(path), "'" + path + "' is not a .npz file: it has no readable zip directory");

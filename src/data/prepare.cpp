@@ -28,7 +28,9 @@ std::optional<ImageAxes> axes_of(const Shape& shape, const std::string& layout) 
   if (s.size() != 3) return std::nullopt;
   const bool first = is_channel_count(s[0]), last = is_channel_count(s[2]);
   if (!first && !last) return std::nullopt;
-  return last && (!first || layout == "nhwc") ? ImageAxes{s[2], s[0], s[1], true} : ImageAxes{s[0], s[1], s[2], false};
+  // Where both ends could count channels, three are likelier than one; then the recipe decides.
+  const bool at_end = last && (!first || s[2] > s[0] || (s[2] == s[0] && layout == "nhwc"));
+  return at_end ? ImageAxes{s[2], s[0], s[1], true} : ImageAxes{s[0], s[1], s[2], false};
 }
 
 // Without extents of 1: what decides the order of the bytes.

@@ -242,7 +242,7 @@ std::unique_ptr<ConvU8S8> make_conv_u8s8(const ConvU8S8Problem& problem, Isa isa
   const ConvShape& s = problem.shape;
   NARROW_CHECK(s.groups > 0 && s.in_c % s.groups == 0 && s.out_c % s.groups == 0, "{} groups", s.groups);
   if (s.batch * s.out_h * s.out_w * s.out_c == 0 || s.in_h * s.in_w * s.in_c == 0) return nullptr;
-  const OutputGrid grid{problem.y_zero_point, problem.y_min, problem.y_max, problem.output_i16};
+  const RowGrid grid{problem.y_zero_point, problem.y_min, problem.y_max, problem.output_i16};
   if (!grid.valid() || problem.x_zero_point < 0 || problem.x_zero_point > 255) return nullptr;
   if (!RowRequantizer::takes({problem.rescale, static_cast<std::size_t>(s.out_c)}) || !accumulators_fit(problem)) return nullptr;
   isa = resolve_isa(isa);

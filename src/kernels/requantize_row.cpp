@@ -30,7 +30,7 @@ bool RowRequantizer::takes(std::span<const Rescale> factors) {
   return true;
 }
 
-RowRequantizer::RowRequantizer(std::span<const Rescale> factors, Rounding mode, OutputGrid grid, Isa isa, ChannelOrder order) {
+RowRequantizer::RowRequantizer(std::span<const Rescale> factors, Rounding mode, RowGrid grid, Isa isa, ChannelOrder order) {
   NARROW_CHECK(grid.valid() && takes(factors));
   const std::size_t padded = factors.size() + RequantizeTable::kPadding;
   NARROW_CHECK(order == ChannelOrder::kConsecutive || resolve_isa(isa) == Isa::kAvx512Vnni);
@@ -71,7 +71,7 @@ RowRequantizer::RowRequantizer(std::span<const Rescale> factors, Rounding mode, 
 
 void requantize_rows_portable(const RequantizeTable& table, const std::int32_t* acc, std::ptrdiff_t acc_stride, std::int64_t rows, std::int64_t channel,
                               std::int64_t channels, void* y, std::ptrdiff_t y_stride) {
-  const OutputGrid& grid = table.grid;
+  const RowGrid& grid = table.grid;
   const Rescale* factors = table.factors.data() + channel;
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t c = 0; c < channels; ++c) {

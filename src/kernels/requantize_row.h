@@ -14,7 +14,7 @@
 namespace narrow {
 
 // Where the results live: u8 (0 <= low, zero_point, high <= 255) or i16 (the same within 16 bits).
-struct OutputGrid {
+struct RowGrid {
   std::int32_t zero_point = 0, low = 0, high = 255;
   bool i16 = false;
   bool valid() const {
@@ -36,7 +36,7 @@ struct RequantizeTable {
   static constexpr std::size_t kPadding = 64;
   Rounding mode = Rounding::kSingleRound;
   ChannelOrder order = ChannelOrder::kConsecutive;
-  OutputGrid grid;
+  RowGrid grid;
   std::vector<Rescale> factors;          // by channel; the arrays below by position
   std::vector<std::int32_t> multiplier;
   std::vector<std::int32_t> shift;       // right shift of the product's high 32 bits: single_round t - 32, double_round t - 31
@@ -53,7 +53,7 @@ class RowRequantizer {
  public:
   // grid.valid() must hold; factors as to_fixed_point() gives them (multiplier >= 0, 1 <= shift <= 62).
   // Lane order is for AVX-512 only.
-  RowRequantizer(std::span<const Rescale> factors, Rounding mode, OutputGrid grid, Isa isa = Isa::kBest, ChannelOrder order = ChannelOrder::kConsecutive);
+  RowRequantizer(std::span<const Rescale> factors, Rounding mode, RowGrid grid, Isa isa = Isa::kBest, ChannelOrder order = ChannelOrder::kConsecutive);
   // Channels [channel, channel + channels); acc points at the accumulator of `channel` in the first row, y at its result.
   // In lane order exactly one block.
   void run(const std::int32_t* acc, std::ptrdiff_t acc_stride, std::int64_t rows, std::int64_t channel, std::int64_t channels, void* y,

@@ -65,7 +65,7 @@ template <Rounding kMode, bool kI16>
 NARROW_AVX2 void block16(const RequantizeTable& t, const std::int32_t* acc, std::ptrdiff_t acc_stride, std::int64_t rows, std::int64_t channel,
                          std::int64_t channels, void* y, std::ptrdiff_t y_stride) {
   const Factors f0 = load_factors<kMode>(t, channel), f1 = load_factors<kMode>(t, channel + 8);
-  const OutputGrid& g = t.grid;
+  const RowGrid& g = t.grid;
   const __m256 top = _mm256_set1_ps(static_cast<float>(g.high - g.zero_point));
   const __m256i low32 = _mm256_set1_epi32(g.low - g.zero_point), high32 = _mm256_set1_epi32(g.high - g.zero_point);
   const __m256i low16 = _mm256_set1_epi16(static_cast<short>(g.low)), high16 = _mm256_set1_epi16(static_cast<short>(g.high));

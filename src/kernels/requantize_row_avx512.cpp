@@ -69,7 +69,7 @@ struct Grid16 {  // constants of the grid for every form below
   __m512 top;
   __m512i zero_point16, zero_point32, low8, high8, low32, high32;
 };
-NARROW_AVX512_INLINE Grid16 load_grid(const OutputGrid& g) {
+NARROW_AVX512_INLINE Grid16 load_grid(const RowGrid& g) {
   return {_mm512_set1_ps(static_cast<float>(g.high - g.zero_point)),
           _mm512_set1_epi16(static_cast<short>(g.zero_point)), _mm512_set1_epi32(g.zero_point),
           _mm512_set1_epi8(static_cast<char>(g.low)), _mm512_set1_epi8(static_cast<char>(g.high)),

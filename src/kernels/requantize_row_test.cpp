@@ -17,7 +17,7 @@ std::vector<Isa> isas() {
 }
 
 // Rows of accumulators through every form; the expected value is requantize()'s.
-void expect_equal(const std::vector<Rescale>& factors, const std::vector<std::int32_t>& acc, std::int64_t rows, Rounding mode, const OutputGrid& grid) {
+void expect_equal(const std::vector<Rescale>& factors, const std::vector<std::int32_t>& acc, std::int64_t rows, Rounding mode, const RowGrid& grid) {
   const auto channels = static_cast<std::int64_t>(factors.size());
   const std::int64_t stride = static_cast<std::int64_t>(acc.size()) / rows;
   for (const Isa isa : isas()) {
@@ -39,7 +39,7 @@ void expect_equal(const std::vector<Rescale>& factors, const std::vector<std::in
   }
 }
 
-OutputGrid random_grid(std::mt19937_64& rng, bool i16) {
+RowGrid random_grid(std::mt19937_64& rng, bool i16) {
   const int first = i16 ? INT16_MIN : 0, last = i16 ? INT16_MAX : 255;
   std::uniform_int_distribution<int> pick(first, last);
   int low = pick(rng), high = pick(rng);
@@ -86,9 +86,9 @@ TEST(RequantizeRow, TiesAndLimits) {
     std::vector<std::int32_t> acc(static_cast<std::size_t>(rows) * 32);
     for (std::size_t i = 0; i < acc.size(); ++i) acc[i] = values[i / 32];
     for (const Rounding mode : {Rounding::kSingleRound, Rounding::kDoubleRound, Rounding::kFloatRne}) {
-      for (const OutputGrid& grid : {OutputGrid{128, 0, 255, false}, OutputGrid{0, 0, 255, false}, OutputGrid{255, 3, 250, false},
-                                     OutputGrid{0, INT16_MIN, INT16_MAX, true}, OutputGrid{INT16_MAX, INT16_MIN, INT16_MAX, true},
-                                     OutputGrid{INT16_MIN, -5, 7, true}}) {
+      for (const RowGrid& grid : {RowGrid{128, 0, 255, false}, RowGrid{0, 0, 255, false}, RowGrid{255, 3, 250, false},
+                                     RowGrid{0, INT16_MIN, INT16_MAX, true}, RowGrid{INT16_MAX, INT16_MIN, INT16_MAX, true},
+                                     RowGrid{INT16_MIN, -5, 7, true}}) {
         ASSERT_NO_FATAL_FAILURE(expect_equal(factors, acc, rows, mode, grid));
       }
     }
@@ -102,7 +102,7 @@ TEST(RequantizeRow, FloatScalesThatOverflowOrVanish) {
   const std::vector<std::int32_t> values{0, 1, -1, 255, 256, -300, INT32_MAX, INT32_MIN};
   std::vector<std::int32_t> acc(values.size() * 32);
   for (std::size_t i = 0; i < acc.size(); ++i) acc[i] = values[i / 32];
-  for (const OutputGrid& grid : {OutputGrid{7, 0, 255, false}, OutputGrid{-9, -300, 32767, true}}) {
+  for (const RowGrid& grid : {RowGrid{7, 0, 255, false}, RowGrid{-9, -300, 32767, true}}) {
     expect_equal(factors, acc, static_cast<std::int64_t>(values.size()), Rounding::kFloatRne, grid);
   }
 }

@@ -10,18 +10,28 @@ Result<Grids> Grids::make(const Graph& graph, const Plan& plan) {
   if (plan.graph_hash != graph.hash()) {
     return error("the plan was made for graph {}, this graph is {}", hash_to_string(plan.graph_hash), hash_to_string(graph.hash())).with_help("make the plan again, or use the model it was made for");
   }
-  Grids out(graph, plan);
+  Grids out(graph);
   for (const ActivationPlan& a : plan.activations) {
     const ValueId id = graph.find_value(a.value);
     if (!id) return error("the plan names the value '{}', which the graph does not have", a.value);
     out.planned_[id.index] = &a.params;
+  }
+  for (const ConstantPlan& c : plan.constants) {
+    const NodeId id = graph.find_node(c.node);
+    if (!id) return error("the plan names the node '{}', which the graph does not have", c.node);
+    out.nodes_[id.index].constants.emplace_back(c.slot, &c.params);
+  }
+  for (const IslandPlan& i : plan.islands) {
+    const NodeId id = graph.find_node(i.node);
+    if (!id) return error("the plan names the node '{}', which the graph does not have", i.node);
+    out.nodes_[id.index].island = true;
   }
   std::vector<std::string> missing;
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     const OpDef& op = op_of(node);
     NodeInfo& info = out.nodes_[id.index];
-    if (op.quant_rule == nullptr || op.lower == nullptr || plan.island(node.name) != nullptr) continue;
+    if (op.quant_rule == nullptr || op.lower == nullptr || info.island) continue;
     info.rule = op.quant_rule(graph, node);
     if (!info.rule.unquantized.empty()) continue;
     bool any_real = false, all_planned = true;
@@ -38,7 +48,8 @@ Result<Grids> Grids::make(const Graph& graph, const Plan& plan) {
     for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
       const Role role = out.role(id, slot);
       const bool found = role == Role::kActivation ? out.find_wanted(id, slot) != nullptr
-                         : role == Role::kWeight || role == Role::kBias ? plan.constant(node.name, static_cast<int>(slot)) != nullptr : true;
+                         : role == Role::kWeight || role == Role::kBias ? out.find_constant(id, slot) != nullptr
+                                                                                   : true;
       if (!found) missing.push_back(fmt::format("input {} ('{}') of node '{}'", slot, graph.value(node.inputs[slot]).name, node.name));
     }
   }
@@ -85,6 +96,13 @@ const QuantParams* Grids::find_wanted(NodeId id, std::size_t slot) const {
 
 const QuantParams& Grids::wanted(NodeId node, std::size_t slot) const { return *find_wanted(node, slot); }
 
-const QuantParams& Grids::constant(NodeId node, std::size_t slot) const { return plan_->constant(graph_->node(node).name, static_cast<int>(slot))->params; }
+const QuantParams* Grids::find_constant(NodeId node, std::size_t slot) const {
+  for (const auto& [planned_slot, params] : nodes_[node.index].constants) {
+    if (planned_slot == static_cast<int>(slot)) return params;
+  }
+  return nullptr;
+}
+
+const QuantParams& Grids::constant(NodeId node, std::size_t slot) const { return *find_constant(node, slot); }
 
 }  // namespace narrow

@@ -27,14 +27,16 @@ class Grids {
   const QuantParams& constant(NodeId node, std::size_t slot) const;  // of a weight or bias
 
  private:
-  Grids(const Graph& graph, const Plan& plan) : graph_(&graph), plan_(&plan), nodes_(graph.node_slots()), planned_(graph.value_slots()) {}
+  explicit Grids(const Graph& graph) : graph_(&graph), nodes_(graph.node_slots()), planned_(graph.value_slots()) {}
   const QuantParams* find_wanted(NodeId node, std::size_t slot) const;
+  const QuantParams* find_constant(NodeId node, std::size_t slot) const;
   struct NodeInfo {
     bool integer = false;
+    bool island = false;
     QuantRule rule;
+    std::vector<std::pair<int, const QuantParams*>> constants;  // by slot
   };
   const Graph* graph_;
-  const Plan* plan_;
   std::vector<NodeInfo> nodes_;                 // by node index
   std::vector<const QuantParams*> planned_;     // by value index; nullptr: not planned
 };

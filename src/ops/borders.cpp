@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "base/parallel.h"
+#include "kernels/elementwise_u8.h"
+#include "kernels/lut.h"
 #include "ops/lower_context.h"
 #include "ops/op_def.h"
 
@@ -92,6 +94,54 @@ void run_requantize(RunContext& ctx) {
   });
 }
 
+// --- fast forms for u8 ---
+
+class QuantizeU8 final : public Kernel {
+ public:
+  void run(RunContext& ctx) override {
+    const Node& node = ctx.node;
+    quantize_f32_u8(ctx.inputs[0].data<float>(), static_cast<float>(node.attrs.get_float("scale")), int_attr(node, "zero_point"), int_attr(node, "y_min"),
+                    int_attr(node, "y_max"), ctx.outputs[0].data<std::uint8_t>(), ctx.outputs[0].elements());
+  }
+};
+
+class DequantizeU8 final : public Kernel {
+ public:
+  void run(RunContext& ctx) override {
+    dequantize_u8_f32(ctx.inputs[0].data<std::uint8_t>(), static_cast<float>(ctx.node.attrs.get_float("scale")), int_attr(ctx.node, "zero_point"),
+                      ctx.outputs[0].data<float>(), ctx.outputs[0].elements());
+  }
+};
+
+// Between two u8 grids: the results of all 256 codes, looked up.
+class RequantizeU8 final : public Kernel {
+ public:
+  void run(RunContext& ctx) override {
+    if (!table_.has_data()) {
+      Tensor codes(DType::kU8, {256});
+      for (int q = 0; q < 256; ++q) codes.data<std::uint8_t>()[q] = static_cast<std::uint8_t>(q);
+      std::vector<Tensor> inputs(ctx.inputs.begin(), ctx.inputs.end()), outputs{Tensor(DType::kU8, {256})};
+      inputs[0] = codes;
+      RunContext all{ctx.node, inputs, outputs};
+      run_requantize(all);
+      table_ = outputs[0];
+    }
+    lut_u8_u8(ctx.inputs[0].data<std::uint8_t>(), table_.data<std::uint8_t>(), ctx.outputs[0].data<std::uint8_t>(), ctx.outputs[0].elements());
+  }
+
+ private:
+  Tensor table_;
+};
+
+template <typename Form>
+std::unique_ptr<Kernel> prepare_u8(const Graph& graph, const Node& node) {
+  for (const ValueId id : {node.inputs[0], node.outputs[0]}) {
+    const DType dtype = graph.value(id).dtype;
+    if (dtype != DType::kU8 && dtype != DType::kF32) return nullptr;
+  }
+  return std::make_unique<Form>();
+}
+
 void set_grid(Attrs& attrs, const QuantParams& to) {
   attrs.set("dtype", Attr(std::string(name_of(to.dtype))));
   attrs.set("y_min", Attr(to.qmin()));
@@ -101,13 +151,13 @@ void set_grid(Attrs& attrs, const QuantParams& to) {
 }  // namespace
 
 extern const OpDef op_quantize;
-constinit const OpDef op_quantize{.name = "quantize", .summary = "real numbers onto an integer grid", .onnx = false, .infer = infer_grid, .run = run_quantize};
+constinit const OpDef op_quantize{.name = "quantize", .summary = "real numbers onto an integer grid", .onnx = false, .infer = infer_grid, .run = run_quantize, .prepare = prepare_u8<QuantizeU8>};
 
 extern const OpDef op_dequantize;
-constinit const OpDef op_dequantize{.name = "dequantize", .summary = "real numbers of an integer grid", .onnx = false, .infer = infer_real, .run = run_dequantize};
+constinit const OpDef op_dequantize{.name = "dequantize", .summary = "real numbers of an integer grid", .onnx = false, .infer = infer_real, .run = run_dequantize, .prepare = prepare_u8<DequantizeU8>};
 
 extern const OpDef op_requantize;
-constinit const OpDef op_requantize{.name = "requantize", .summary = "from one integer grid to another", .onnx = false, .infer = infer_grid, .run = run_requantize};
+constinit const OpDef op_requantize{.name = "requantize", .summary = "from one integer grid to another", .onnx = false, .infer = infer_grid, .run = run_requantize, .prepare = prepare_u8<RequantizeU8>};
 
 NodeSpec quantize_spec(ValueId x, const QuantParams& to) {
   NodeSpec spec{.name = {}, .op = "quantize", .inputs = {x}};

@@ -71,5 +71,25 @@ TEST(Borders, RequantizeIsWithinHalfAStepOfTheRealResult) {
   }
 }
 
+// The prepared forms against the plain loops, with extents that are no multiple of any vector.
+TEST(Borders, FastFormsGiveTheSameBits) {
+  NARROW_SEEDED(rng);
+  const QuantParams from = QuantParams::per_tensor(DType::kU8, 0.031F, 77), to = QuantParams::per_tensor(DType::kU8, 0.02F, 130);
+  for (const Rounding rounding : {Rounding::kSingleRound, Rounding::kDoubleRound, Rounding::kFloatRne}) {
+    Graph graph;
+    const ValueId x = graph.add_input("x", DType::kF32, {1237});
+    const FixedPoint f = to_fixed_point(static_cast<double>(from.scale[0]) / static_cast<double>(to.scale[0]));
+    const ValueId m = graph.add_constant("m", Tensor::of<std::int32_t>({1}, {f.multiplier})), s = graph.add_constant("s", Tensor::of<std::int32_t>({1}, {f.shift}));
+    const ValueId q = test::must(append_inferred(graph, quantize_spec(x, from)));
+    const ValueId r = test::must(append_inferred(graph, requantize_spec(q, m, s, from, to, rounding)));
+    graph.add_output(q);
+    graph.add_output(r);
+    graph.add_output(test::must(append_inferred(graph, dequantize_spec(r, to))));
+    const std::vector<Tensor> inputs{test::random_tensor({1237}, rng, -6, 8)};
+    const auto fast = test::must(Executor(graph).run(inputs)), plain = test::must(Executor(graph, {.normative = true}).run(inputs));
+    for (std::size_t i = 0; i < fast.size(); ++i) EXPECT_TRUE(fast[i].same_bytes(plain[i])) << "output " << i;
+  }
+}
+
 }  // namespace
 }  // namespace narrow

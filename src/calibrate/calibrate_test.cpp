@@ -1,0 +1,161 @@
+#include "calibrate/calibrate.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+#include "base/file.h"
+#include "calibrate/observe.h"
+#include "ops/op_def.h"
+#include "support.h"
+
+namespace narrow {
+namespace {
+
+using test::must;
+
+// Samples made in memory; every loaded one is counted while it lives through its keeper.
+class MemoryDataset : public Dataset {
+ public:
+  std::vector<Tensor> tensors;
+  std::vector<std::int64_t> broken;
+  std::int64_t cancel_at = -1;
+  std::int64_t size() const override { return static_cast<std::int64_t>(tensors.size()); }
+  Result<Sample> load(std::int64_t index) const override {
+    if (index == cancel_at) request_cancel();
+    if (std::count(broken.begin(), broken.end(), index) > 0) return error("'{}' is not an image", name_of(index)).with_help("convert it to png");
+    Sample s;
+    s.name = name_of(index);
+    auto* storage = new Tensor(tensors[static_cast<std::size_t>(index)]);
+    most_alive_ = std::max<int>(most_alive_, ++alive_);
+    const std::shared_ptr<const void> keeper(storage, [this](const Tensor* t) { --alive_; delete t; });
+    s.inputs.push_back(Tensor::view(DType::kF32, storage->shape(), storage->raw(), keeper));
+    return s;
+  }
+  std::string name_of(std::int64_t index) const override { return fmt::format("s{}", index); }
+  std::string formula() const override { return ""; }
+  int most_alive() const { return most_alive_; }
+
+ private:
+  mutable std::atomic<int> alive_{0};
+  mutable std::atomic<int> most_alive_{0};
+};
+
+struct Net {
+  Graph graph;
+  ValueId x, a, b;
+};
+
+Net make_net() {
+  Net n;
+  n.x = n.graph.add_input("x", DType::kF32, {1, 4});
+  n.a = must(append_inferred(n.graph, {.name = "root", .op = "Sqrt", .inputs = {n.x}}));
+  n.b = must(append_inferred(n.graph, {.name = "act", .op = "Relu", .inputs = {n.a}}));
+  n.graph.add_output(n.b);
+  return n;
+}
+
+TEST(Calibrate, ObservesTheSites) {
+  const Net n = make_net();
+  MemoryDataset data;
+  data.tensors = {Tensor::of<float>({1, 4}, {0, 1, 4, 9}), Tensor::of<float>({1, 4}, {16, 25, 36, 49})};
+  const std::vector<ValueId> sites{n.x, n.b};
+  const Stats stats = must(calibrate(n.graph, sites, data));
+  ASSERT_EQ(stats.values.size(), 2U);
+  EXPECT_EQ(stats.samples, 2U);
+  EXPECT_EQ(stats.graph_hash, n.graph.hash());
+  EXPECT_EQ(stats.values[0].value, "x");
+  EXPECT_EQ(stats.find("act")->max, 7);
+  EXPECT_EQ(stats.find("act")->elements, 8U);
+  EXPECT_EQ(stats.find("root"), nullptr);
+  EXPECT_EQ(must(calibrate(n.graph, sites, data, {.limit = 1})).find("act")->max, 3);
+}
+
+TEST(Calibrate, TwoSamplesLiveAtMostWhateverTheirNumber) {
+  const Net n = make_net();
+  MemoryDataset data;
+  for (int i = 0; i < 50; ++i) data.tensors.push_back(Tensor::of<float>({1, 4}, {0, 1, 4, static_cast<float>(i)}));
+  must(calibrate(n.graph, std::vector<ValueId>{n.b}, data));
+  EXPECT_LE(data.most_alive(), 2);
+}
+
+TEST(Calibrate, HalvesMergeToTheWhole) {
+  NARROW_SEEDED(rng);
+  const Net n = make_net();
+  MemoryDataset all, left, right;
+  for (int i = 0; i < 9; ++i) all.tensors.push_back(test::random_tensor({1, 4}, rng, 0, std::ldexp(1.0F, i)));
+  left.tensors.assign(all.tensors.begin(), all.tensors.begin() + 4);
+  right.tensors.assign(all.tensors.begin() + 4, all.tensors.end());
+  const std::vector<ValueId> sites{n.x, n.a, n.b};
+  Stats merged = must(calibrate(n.graph, sites, right));
+  must(merged.merge(must(calibrate(n.graph, sites, left))));
+  const Stats whole = must(calibrate(n.graph, sites, all));
+  EXPECT_EQ(merged, whole);
+  EXPECT_EQ(merged.hash(), whole.hash());
+}
+
+TEST(Calibrate, LeavesOutWhatCannotBeRead) {
+  const Net n = make_net();
+  MemoryDataset data;
+  data.tensors = {Tensor::of<float>({1, 4}, {0, 1, 4, 9}), Tensor::of<float>({1, 4}, {0, 1, 4, 16}), Tensor::of<float>({1, 4}, {0, 1, 4, 25})};
+  data.broken = {1};
+  Diagnostics diagnostics;
+  const Stats stats = must(calibrate(n.graph, std::vector<ValueId>{n.b}, data, {.diagnostics = &diagnostics}));
+  EXPECT_EQ(stats.samples, 2U);
+  ASSERT_EQ(diagnostics.all().size(), 1U);
+  EXPECT_EQ(diagnostics.all()[0].to_string(), "warning: sample 's1' is left out: 's1' is not an image\n  help: convert it to png");
+  data.broken = {0, 1, 2};
+  EXPECT_EQ(calibrate(n.graph, std::vector<ValueId>{n.b}, data).error().message, "none of the 3 calibration samples could be read; the first: 's0' is not an image");
+  data.tensors.clear();
+  EXPECT_EQ(calibrate(n.graph, std::vector<ValueId>{n.b}, data).error().message, "there is not a single calibration sample");
+}
+
+TEST(Calibrate, NanNamesTheLayerAndTheSample) {
+  const Net n = make_net();
+  MemoryDataset data;
+  data.tensors = {Tensor::of<float>({1, 4}, {0, 1, 4, 9}), Tensor::of<float>({1, 4}, {0, 1, -4, 9})};
+  EXPECT_EQ(calibrate(n.graph, std::vector<ValueId>{n.x, n.a, n.b}, data).error().message, "layer 'root' (Sqrt) gives NaN on sample 's1'");
+  data.tensors = {Tensor::of<float>({1, 4}, {0, 1, std::numeric_limits<float>::quiet_NaN(), 9})};
+  EXPECT_EQ(calibrate(n.graph, std::vector<ValueId>{n.x, n.a, n.b}, data).error().message, "input 'x' of sample 's0' holds NaN");
+}
+
+TEST(Calibrate, InfinitiesAreReported) {
+  const Net n = make_net();
+  MemoryDataset data;
+  data.tensors = {Tensor::of<float>({1, 4}, {0, 1, std::numeric_limits<float>::infinity(), 9})};
+  Diagnostics diagnostics;
+  EXPECT_EQ(must(calibrate(n.graph, std::vector<ValueId>{n.x}, data, {.diagnostics = &diagnostics})).values[0].max, 9);
+  EXPECT_EQ(diagnostics.all().at(0).message, "'x' was infinite in 1 of 4 elements; its range comes from the others");
+}
+
+TEST(Calibrate, StopsBetweenSamplesWhenInterrupted) {
+  const Net n = make_net();
+  MemoryDataset data;
+  for (int i = 0; i < 20; ++i) data.tensors.push_back(Tensor::of<float>({1, 4}, {0, 1, 4, 9}));
+  data.cancel_at = 3;
+  const auto stats = calibrate(n.graph, std::vector<ValueId>{n.b}, data);
+  clear_cancel();
+  ASSERT_FALSE(stats.has_value());
+  EXPECT_EQ(stats.error().exit_code, ExitCode::kInterrupted);
+}
+
+TEST(StatsFile, RoundTripAndStaleness) {
+  const Net n = make_net();
+  MemoryDataset data;
+  data.tensors = {Tensor::of<float>({1, 4}, {0, 1, 4, 9.1F}), Tensor::of<float>({1, 4}, {1e-3F, 1e5F, 0, 2})};
+  const Stats stats = must(calibrate(n.graph, std::vector<ValueId>{n.x, n.a, n.b}, data));
+  const std::string path = test::temporary_folder() + "/stats.json";
+  must(save_stats(stats, path));
+  EXPECT_EQ(must(load_stats(path, n.graph)), stats);
+  Net other = make_net();
+  other.graph.attrs(other.graph.find_node("act")).set("k", 1);
+  EXPECT_TRUE(load_stats(path, other.graph).error().message.find("were made for graph") != std::string::npos);
+  must(write_file(path, "{\"narrow_stats\": 99, \"values\": []}"));
+  EXPECT_EQ(load_stats(path, n.graph).error().message, "statistics of version 99, this program reads version 1");
+  must(write_file(path, "{\"a\": 1}"));
+  EXPECT_EQ(load_stats(path, n.graph).error().message, "this is not a statistics file of narrow");
+}
+
+}  // namespace
+}  // namespace narrow

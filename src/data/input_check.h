@@ -1,0 +1,36 @@
+// The data as the network sees them, in numbers, and a look at whether their normalisation is plausible. Wrong
+// preprocessing is the commonest cause of bad accuracy, and nothing later can tell it from a bad quantization.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "data/dataset.h"
+
+namespace narrow {
+
+struct Moments {
+  double min = 0, max = 0, mean = 0, deviation = 0;  // of the finite elements
+};
+
+struct InputStatistics {
+  std::string name;
+  std::int64_t samples = 0;
+  std::int64_t elements = 0;      // finite ones, over all samples
+  std::int64_t not_finite = 0;
+  Moments all;
+  std::vector<Moments> channels;  // when the input has a channel axis of 2 to 16 channels
+};
+
+// Of the first `samples` samples that can be read. Error: none can (the first reason).
+Result<std::vector<InputStatistics>> measure_inputs(const Dataset& data, const Graph& graph, const Recipe& recipe, std::int64_t samples = 16);
+// A table, one row per input and per channel.
+std::string to_string(const std::vector<InputStatistics>& statistics);
+
+// Warns about pictures that are fed as codes up to 255 although the recipe says nothing about them ('scale: 1' says that this
+// is meant), data that normalisation squeezed to almost nothing, constant pictures, NaN and infinities.
+void check_inputs(const std::vector<InputStatistics>& statistics, const Graph& graph, const Recipe& recipe, Diagnostics& diagnostics);
+
+}  // namespace narrow

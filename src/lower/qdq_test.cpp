@@ -1,0 +1,63 @@
+#include "lower/qdq.h"
+
+#include "graph/text.h"
+#include "lower/lower_samples.h"
+
+namespace narrow {
+namespace {
+
+using test::must;
+
+std::string chain(const Graph& graph, std::string_view value) {
+  std::string out;
+  for (ValueId id = graph.find_value(value); id;) {
+    const Node* p = graph.producer(id);
+    out += graph.value(id).name + (p == nullptr ? "" : " < ");
+    id = p == nullptr ? ValueId{} : p->inputs[0];
+    if (p != nullptr && !p->op.starts_with("Quantize") && !p->op.starts_with("Dequantize")) return out + p->op;
+  }
+  return out;
+}
+
+TEST(Qdq, PairsStandWhereTheIntegerNetworkRounds) {
+  NARROW_SEEDED(rng);
+  const Graph graph = test::sample_network();
+  const Plan plan = test::plan_from_ranges(graph, test::sample_inputs(graph, rng));
+  const Graph qdq = must(build_qdq(graph, plan));
+  EXPECT_EQ(chain(qdq, "a"), "a < a.quantize < a.raw < Conv");
+  EXPECT_EQ(chain(qdq, "x.dequantize"), "x.dequantize < x.quantize < x");
+  const Node& conv = qdq.node(qdq.find_node("b"));
+  EXPECT_EQ(qdq.value(conv.inputs[0]).name, "a");
+  EXPECT_EQ(qdq.value(conv.inputs[1]).name, "wb.dequantized");
+  const Node& weight = *qdq.producer(conv.inputs[1]);
+  EXPECT_EQ(weight.attrs.get_int("axis", -1), 0);
+  EXPECT_EQ(qdq.value(weight.inputs[0]).dtype, DType::kI8);
+  EXPECT_EQ(qdq.value(weight.inputs[0]).shape, (Shape{8, 3, 3, 1}));
+  const Node& bias = *qdq.producer(conv.inputs[2]);
+  EXPECT_EQ(qdq.value(bias.inputs[0]).dtype, DType::kI32);
+  EXPECT_EQ(bias.inputs.size(), 2U) << "i32 has no zero point";
+  EXPECT_EQ(qdq.value(qdq.outputs()[0]).name, "p");
+  EXPECT_EQ(qdq.value(qdq.outputs()[1]).name, "c");
+  EXPECT_EQ(qdq.node(qdq.find_node("a")).attrs.get_string("activation"), "Relu") << "nothing stands between an operator and its activation";
+  EXPECT_EQ(qdq.value(qdq.find_value("a.quantize")).dtype, DType::kI8) << "the planned grid";
+}
+
+TEST(Qdq, EdgesWithTheirOwnGridHaveTheirOwnPair) {
+  NARROW_SEEDED(rng);
+  const Graph graph = test::sample_network();
+  Plan plan = test::plan_from_ranges(graph, test::sample_inputs(graph, rng), DType::kI8, {"d"});
+  for (ActivationPlan& a : plan.activations) {
+    if (a.value == "s") a.params = QuantParams::per_tensor(DType::kI8, 1.0F / 256, -128);
+  }
+  const Graph qdq = must(build_qdq(graph, plan));
+  const Node& concat = qdq.node(qdq.find_node("f"));
+  EXPECT_EQ(chain(qdq, qdq.value(concat.inputs[1]).name), "s.requantized.dequantize < s.requantized.quantize < s < s.quantize < s.raw < Sigmoid");
+  // 'd' is a float island: reads the dequantized 'c', and what it makes is quantized on the edge to the pool only.
+  EXPECT_EQ(chain(qdq, "d"), "d < Mul");
+  const Node& pool = qdq.node(qdq.find_node("e"));
+  EXPECT_EQ(chain(qdq, qdq.value(pool.inputs[0]).name), "d.requantized.dequantize < d.requantized.quantize < d < Mul");
+  EXPECT_EQ(qdq.value(qdq.node(qdq.find_node("d")).inputs[1]).name, "k");
+}
+
+}  // namespace
+}  // namespace narrow
