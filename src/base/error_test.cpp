@@ -1,0 +1,71 @@
+#include "base/error.h"
+
+#include "base/diagnostics.h"
+#include "base/hash.h"
+#include "base/table.h"
+#include "support.h"
+
+namespace narrow {
+namespace {
+
+TEST(Error, PrintsPlaceNotesAndRemedy) {
+  const Error e = error("no layer matches '{}'", "conv_1x").at({"yolo.yaml", 12, 8, 7, "match: conv_1x"}).with_notes({"first", "second"}).with_help("did you mean 'conv_1'?");
+  EXPECT_EQ(e.to_string(),
+            "error: no layer matches 'conv_1x'\n"
+            "  --> yolo.yaml:12:8\n"
+            "   |  match: conv_1x\n"
+            "   |         ^^^^^^^\n"
+            "  note: first\n"
+            "  note: second\n"
+            "  help: did you mean 'conv_1'?");
+  EXPECT_EQ(Error(error("plain")).to_string(), "error: plain");
+  EXPECT_EQ(Error(error("x")).in("node 'a'").message, "node 'a': x");
+}
+
+Result<int> half(int x) {
+  if (x % 2 != 0) return error("{} is odd", x).with_exit_code(ExitCode::kGateFailed);
+  return x / 2;
+}
+Result<int> quarter(int x) { return NARROW_TRY(half(NARROW_TRY(half(x)))); }
+Status check_half(int x) {
+  NARROW_TRY(half(x));
+  return {};
+}
+
+TEST(Error, TryHandsErrorsUp) {
+  EXPECT_EQ(test::must(quarter(12)), 3);
+  EXPECT_EQ(quarter(6).error().message, "3 is odd");
+  EXPECT_EQ(quarter(6).error().exit_code, ExitCode::kGateFailed);
+  EXPECT_TRUE(check_half(2).has_value());
+  EXPECT_EQ(check_half(5).error().message, "5 is odd");
+}
+
+TEST(Diagnostics, WarningsAndNotesKeepTheirOrder) {
+  Diagnostics diagnostics;
+  diagnostics.warn("w", "do this", {"a.yaml", 2, 1, 1, "x"});
+  diagnostics.note("n");
+  ASSERT_EQ(diagnostics.all().size(), 2U);
+  EXPECT_EQ(diagnostics.all()[0].to_string(), "warning: w\n  --> a.yaml:2:1\n   |  x\n   |  ^\n  help: do this");
+  EXPECT_EQ(diagnostics.all()[1].to_string(), "note: n");
+}
+
+TEST(Table, AlignsColumnsByCharacters) {
+  Table table({{"layer"}, {"SQNR", Align::kRight}});
+  table.add_row({"conv", "41.2"});
+  table.add_row({"größe", "7"});
+  EXPECT_EQ(table.to_string(), "layer  SQNR\nconv   41.2\ngröße     7\n");
+}
+
+TEST(Hash, IsStableAndReadsBack) {
+  EXPECT_EQ(hash_to_string(hash_text("")), "2d06800538d394c2");  // XXH3 of nothing
+  EXPECT_NE(hash_text("a"), hash_text("b"));
+  EXPECT_NE(hash_text("a"), hash_text("a", 1));
+  std::uint64_t back = 0;
+  ASSERT_TRUE(hash_from_string("2d06800538d394c2", &back));
+  EXPECT_EQ(back, hash_text(""));
+  EXPECT_FALSE(hash_from_string("2d06", &back));
+  EXPECT_FALSE(hash_from_string("2d06800538d394cg", &back));
+}
+
+}  // namespace
+}  // namespace narrow
