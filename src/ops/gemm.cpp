@@ -34,7 +34,6 @@ Status normalize(RewriteContext& ctx) {
     const Tensor& b = ctx.input(1).constant;
     graph.set_input(ctx.node_id, 1, graph.add_constant(ctx.input(1).name, scaled(trans_b ? b : transposed(b, {1, 0}), alpha)));
   } else {
-    if (alpha != 1) return error("alpha is {} while both operands are computed, wanted 1", alpha);
     if (trans_b) NARROW_TRY(transpose(1));
     graph.set_op(ctx.node_id, "MatMul");
   }
@@ -52,9 +51,15 @@ Status normalize(RewriteContext& ctx) {
     }
   }
   NARROW_TRY(ctx.infer());
+  const auto multiplied = [&](ValueId value, double factor) -> Result<ValueId> {
+    if (factor == 1) return value;
+    if (graph.value(value).is_constant()) return graph.add_constant(graph.value(value).name, scaled(graph.value(value).constant, factor));
+    const ValueId by = graph.add_constant(graph.value(value).name + ".factor", Tensor::scalar(static_cast<float>(factor)));
+    return ctx.insert_after({.name = graph.value(value).name + ".scaled", .op = "Mul", .inputs = {value, by}});
+  };
+  if (!constant) ctx.results[0] = NARROW_TRY(multiplied(ctx.results[0], alpha));
   if (!c) return {};
-  if (beta != 1 && !graph.value(c).is_constant()) return error("beta is {} while the addend is computed, wanted 1", beta);
-  const ValueId addend = beta == 1 ? c : graph.add_constant(graph.value(c).name, scaled(graph.value(c).constant, beta));
+  const ValueId addend = NARROW_TRY(multiplied(c, beta));
   ctx.results[0] = NARROW_TRY(ctx.insert_after({.name = ctx.node().name + ".add", .op = "Add", .inputs = {ctx.results[0], addend}}));
   return {};
 }
