@@ -135,17 +135,24 @@ void AddU8::run(const OperandsU8& operands, std::uint8_t* y, std::int64_t count)
   });
 }
 
-MulU8::MulU8(const Spec& spec, Isa isa)
-    : requantizer_(uniform(spec.factor), spec.rounding, spec.grid, isa), a_zero_point_(spec.a_zero_point), b_zero_point_(spec.b_zero_point) {}
+MulU8::MulU8(const Spec& spec, Isa isa) : isa_(resolve_isa(isa)), spec_(spec), requantizer_(uniform(spec.factor), spec.rounding, spec.grid, isa) {}
 
 void MulU8::piece(const OperandsU8& o, std::uint8_t* y, std::int64_t count) const {
   alignas(64) std::int32_t acc[kPiece];
+  const std::int32_t za = spec_.a_zero_point, zb = spec_.b_zero_point;
   if (o.a_step != 0 && o.b_step != 0) {
-    for (std::int64_t i = 0; i < count; ++i) acc[i] = (o.a[i] - a_zero_point_) * (o.b[i] - b_zero_point_);
+    for (std::int64_t i = 0; i < count; ++i) acc[i] = (o.a[i] - za) * (o.b[i] - zb);
   } else {
-    for (std::int64_t i = 0; i < count; ++i) acc[i] = (o.a[i * o.a_step] - a_zero_point_) * (o.b[i * o.b_step] - b_zero_point_);
+    for (std::int64_t i = 0; i < count; ++i) acc[i] = (o.a[i * o.a_step] - za) * (o.b[i * o.b_step] - zb);
   }
-  rescale_piece(requantizer_, acc, y, count);
+  if (spec_.rounding == Rounding::kFloatRne) {
+    float real[kPiece];
+    const float factor = spec_.factor.scale, zero = static_cast<float>(spec_.grid.zero_point);
+    for (std::int64_t i = 0; i < count; ++i) real[i] = static_cast<float>(acc[i]) * factor + zero;
+    quantize_piece(real, 1, 0, spec_.grid.low, spec_.grid.high, y, count, isa_);
+  } else {
+    rescale_piece(requantizer_, acc, y, count);
+  }
 }
 
 void MulU8::run(const OperandsU8& operands, std::uint8_t* y, std::int64_t count) const {

@@ -46,7 +46,7 @@ class AddU8 {
   std::array<float, 256> a_real_{}, b_real_{};
 };
 
-// (a - zp_a) * (b - zp_b), rescaled.
+// (a - zp_a) * (b - zp_b), rescaled. Under float_rne product * scale + zero point is formed in float, then rounded.
 class MulU8 {
  public:
   struct Spec {
@@ -61,8 +61,9 @@ class MulU8 {
  private:
   void piece(const OperandsU8& operands, std::uint8_t* y, std::int64_t count) const;
 
+  Isa isa_;
+  Spec spec_;
   RowRequantizer requantizer_;
-  std::int32_t a_zero_point_, b_zero_point_;
 };
 
 }  // namespace narrow

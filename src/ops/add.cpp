@@ -68,6 +68,18 @@ struct SumOfCodes {
   float a_factor = 0, b_factor = 0, offset = 0;
 };
 
+AddU8 fast_form(const SumOfCodes& c) {
+  return AddU8({.a = {c.ra.multiplier, c.ra.shift, c.grid.a_scale},
+                .b = {c.rb.multiplier, c.rb.shift, c.grid.b_scale},
+                .y = {c.ry.multiplier, c.ry.shift, c.grid.y_scale},
+                .rounding = c.grid.rounding,
+                .left_shift = c.left_shift,
+                .sign_b = c.sign,
+                .a_zero_point = c.grid.a_zero_point,
+                .b_zero_point = c.grid.b_zero_point,
+                .grid = {c.grid.y_zero_point, c.grid.low, c.grid.high, false}});
+}
+
 Status lower(LowerContext& ctx, int sign_b) {
   const QuantParams &a = ctx.in(0), &b = ctx.in(1), &y = ctx.out();
   // 16-bit codes leave 15 bits of room below 2^31; one less when a zero point widens their difference.

@@ -1,7 +1,11 @@
 // What qadd and qmul share: the grids of both operands and of the output, the broadcasting loop over codes, and its fast
-// form for 8-bit operands: a table of the results of all 65,536 pairs, exact by construction.
+// form for 8-bit operands.
 #pragma once
 
+#include <optional>
+#include <utility>
+
+#include "kernels/elementwise_u8.h"
 #include "ops/binary.h"
 #include "ops/lower_context.h"
 
@@ -42,31 +46,28 @@ void run_codes(RunContext& ctx) {
   });
 }
 
+// All codes of 8 bits: the array kernel that `fast_form(code)` makes (kernels/elementwise_u8.h), once at the first run.
 template <typename Code>
-class PairTable : public Kernel {
+class BytesKernel : public Kernel {
  public:
   void run(RunContext& ctx) override {
-    if (table_.empty()) {
-      const Code code(ctx);
-      table_.resize(65536);
-      for (std::int32_t i = 0; i < 65536; ++i) table_[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(code(i >> 8, i & 255));
-    }
-    const std::uint8_t* table = table_.data();
-    broadcast_apply(ctx, ctx.inputs[0].data<std::uint8_t>(), ctx.inputs[1].data<std::uint8_t>(), ctx.outputs[0].data<std::uint8_t>(),
-                    [table](std::uint8_t a, std::uint8_t b) { return table[a << 8 | b]; });
+    if (!fast_) fast_.emplace(fast_form(Code(ctx)));
+    const BroadcastLoop loop = broadcast_loop(ctx.inputs[0].shape(), ctx.inputs[1].shape(), ctx.outputs[0].shape());
+    const std::uint8_t *a = ctx.inputs[0].data<std::uint8_t>(), *b = ctx.inputs[1].data<std::uint8_t>();
+    std::uint8_t* y = ctx.outputs[0].data<std::uint8_t>();
+    for_rows(loop, [&](std::int64_t ao, std::int64_t bo, std::int64_t yo, std::int64_t n) { fast_->run({a + ao, b + bo, loop.a_step, loop.b_step}, y + yo, n); });
   }
 
  private:
-  std::vector<std::uint8_t> table_;  // [a][b]
+  std::optional<decltype(fast_form(std::declval<Code>()))> fast_;
 };
 
 template <typename Code>
 std::unique_ptr<Kernel> prepare_codes(const Graph& graph, const Node& node) {
-  constexpr std::int64_t kWorthATable = 8192;  // elements
-  const Value& y = graph.value(node.outputs[0]);
-  const bool bytes = y.dtype == DType::kU8 && graph.value(node.inputs[0]).dtype == DType::kU8 && graph.value(node.inputs[1]).dtype == DType::kU8;
-  if (!bytes || element_count(y.shape) < kWorthATable) return nullptr;
-  return std::make_unique<PairTable<Code>>();
+  for (const ValueId id : {node.inputs[0], node.inputs[1], node.outputs[0]}) {
+    if (graph.value(id).dtype != DType::kU8) return nullptr;
+  }
+  return std::make_unique<BytesKernel<Code>>();
 }
 
 }  // namespace narrow

@@ -94,7 +94,7 @@ TEST(IntegerBinary, FloatRneEqualsOnnxRuntime) {
   EXPECT_TRUE(product.same_bytes(codes<std::uint8_t>({255, 255, 255, 0, 254, 255, 255, 0, 3, 255, 255, 0, 255})));
 }
 
-TEST(IntegerBinary, LargeTensorsUseTheTableOfPairs) {
+TEST(IntegerBinary, ArrayFormsOfLargeTensors) {
   NARROW_SEEDED(rng);
   const Setting s{grid(0.031, 90), grid(0.017, 140), grid(0.04, 110)};
   const Tensor a = test::random_ints<std::uint8_t>({1, 64, 64, 8}, rng, 0, 255), b = test::random_ints<std::uint8_t>({1, 64, 64, 8}, rng, 0, 255);

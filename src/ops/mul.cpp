@@ -76,6 +76,14 @@ struct ProductOfCodes {
   float factor = 0;
 };
 
+MulU8 fast_form(const ProductOfCodes& c) {
+  return MulU8({.factor = {c.r.multiplier, c.r.shift, c.factor},
+                .rounding = c.grid.rounding,
+                .a_zero_point = c.grid.a_zero_point,
+                .b_zero_point = c.grid.b_zero_point,
+                .grid = {c.grid.y_zero_point, c.grid.low, c.grid.high, false}});
+}
+
 Status lower(LowerContext& ctx) {
   const QuantParams &a = ctx.in(0), &b = ctx.in(1), &y = ctx.out();
   const double real = static_cast<double>(a.scale[0]) * static_cast<double>(b.scale[0]) / static_cast<double>(y.scale[0]);
