@@ -1,0 +1,176 @@
+#include "plan/weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/text.h"
+
+namespace narrow {
+namespace {
+
+// Elements of a tensor by index of one axis, without copying: fn(channel, values of a contiguous run).
+template <typename Fn>
+void for_channels(const Tensor& tensor, int axis, const Fn& fn) {
+  const Shape& shape = tensor.shape();
+  const float* x = tensor.data<float>();
+  if (axis < 0) return fn(std::size_t{0}, std::span<const float>(x, static_cast<std::size_t>(tensor.elements())));
+  std::int64_t outer = 1, inner = 1;
+  for (int d = 0; d < axis; ++d) outer *= shape[static_cast<std::size_t>(d)];
+  for (std::size_t d = static_cast<std::size_t>(axis) + 1; d < shape.size(); ++d) inner *= shape[d];
+  const std::int64_t channels = shape[static_cast<std::size_t>(axis)];
+  for (std::int64_t o = 0; o < outer; ++o) {
+    for (std::int64_t c = 0; c < channels; ++c) fn(static_cast<std::size_t>(c), std::span<const float>(x + (o * channels + c) * inner, static_cast<std::size_t>(inner)));
+  }
+}
+
+std::size_t channels_of(const Tensor& tensor, int axis) { return axis < 0 ? 1 : static_cast<std::size_t>(tensor.shape()[static_cast<std::size_t>(axis)]); }
+
+// Clips of |w| per channel, as shares of the largest magnitude, by least squared error over 60 candidates.
+std::vector<double> searched_clips(const Tensor& weight, int axis, int bits, const std::vector<double>& largest) {
+  constexpr int kCandidates = 60;
+  const double levels = static_cast<double>((1 << (bits - 1)) - 1);
+  std::vector<double> best = largest, least(largest.size(), std::numeric_limits<double>::infinity());
+  for (int i = 0; i < kCandidates; ++i) {
+    const double share = 1 - 0.8 * i / kCandidates;
+    std::vector<double> cost(largest.size(), 0.0);
+    for_channels(weight, axis, [&](std::size_t c, std::span<const float> run) {
+      const double clip = largest[c] * share, step = clip / levels;
+      if (step == 0) return;
+      for (const float w : run) {
+        const double magnitude = std::abs(static_cast<double>(w)), clipped = std::min(magnitude, clip);
+        const double code = std::floor(clipped / step + 0.5);
+        cost[c] += (magnitude - code * step) * (magnitude - code * step);
+      }
+    });
+    for (std::size_t c = 0; c < cost.size(); ++c) {
+      if (cost[c] >= least[c]) continue;
+      least[c] = cost[c];
+      best[c] = largest[c] * share;
+    }
+  }
+  return best;
+}
+
+std::int64_t reach_of(const QuantParams& activation) {
+  return std::max<std::int64_t>(activation.qmax() - activation.zero_point[0], activation.zero_point[0] - activation.qmin());
+}
+
+// Widens weight scales until, for every output channel, sum |w| * reach + |bias| fits the accumulator and |bias| its type.
+// Both shrink in proportion to the scale. The bias and the weights' sum are both along `axis` of the weight.
+void guard_accumulators(const Tensor& weight, int axis, const Tensor* bias, const QuantParams& activation, const WeightOptions& options, QuantParams* params, std::vector<std::int64_t>* widened) {
+  const bool wide = size_of(activation.dtype) > 1;
+  const double accumulator = std::exp2(wide ? 47 : options.accumulator_bits - 1) - 1;
+  const double bias_limit = std::exp2(wide ? 47 : options.bias_bits - 1) - 1;
+  const auto reach = static_cast<double>(reach_of(activation));
+  const std::size_t channels = channels_of(weight, axis);
+  for (int round = 0; round < 8; ++round) {
+    const Tensor codes = quantize(weight, *params);
+    std::vector<double> sums(channels, 0.0);
+    {
+      const Shape& shape = weight.shape();
+      std::int64_t inner = 1;
+      for (std::size_t d = static_cast<std::size_t>(axis) + 1; d < shape.size(); ++d) inner *= shape[d];
+      const auto* q = codes.data<std::int8_t>();
+      for (std::int64_t i = 0, n = codes.elements(); i < n; ++i) sums[static_cast<std::size_t>(i / inner) % channels] += std::abs(static_cast<double>(q[i]));
+    }
+    bool good = true;
+    for (std::size_t c = 0; c < channels; ++c) {
+      float& scale = params->scale[params->per_channel() ? c : 0];
+      const double b = bias != nullptr ? std::abs(static_cast<double>(bias->data<float>()[bias->elements() == 1 ? 0 : c])) / (static_cast<double>(activation.scale[0]) * static_cast<double>(scale)) + 1 : 0;
+      const double excess = std::max((sums[c] * reach + b) / accumulator, b / bias_limit);
+      if (excess <= 1) continue;
+      scale = static_cast<float>(static_cast<double>(scale) * excess * 1.001);
+      widened->push_back(static_cast<std::int64_t>(c));
+      good = false;
+    }
+    if (good) return;
+  }
+}
+
+std::string list_of(std::vector<std::int64_t> channels) {
+  std::sort(channels.begin(), channels.end());
+  channels.erase(std::unique(channels.begin(), channels.end()), channels.end());
+  std::string text = channels.size() == 1 ? "channel " : "channels ";
+  for (std::size_t i = 0; i < channels.size() && i < 8; ++i) text += (i > 0 ? ", " : "") + std::to_string(channels[i]);
+  return channels.size() > 8 ? text + fmt::format(" and {} more", channels.size() - 8) : text;
+}
+
+}  // namespace
+
+QuantParams weight_params(const Tensor& weight, int axis, int bits) {
+  std::vector<double> clips(channels_of(weight, axis), 0.0);
+  for_channels(weight, axis, [&](std::size_t c, std::span<const float> run) {
+    for (const float w : run) clips[c] = std::max(clips[c], std::abs(static_cast<double>(w)));
+  });
+  const double widest = *std::max_element(clips.begin(), clips.end());
+  // A channel of zeros is exact at any scale, but its bias needs a fine one: it takes that of the widest channel.
+  for (double& clip : clips) clip = clip > 0 ? clip : widest;
+  if (bits <= kSearchedWeightBits) clips = searched_clips(weight, axis, bits, clips);
+  QuantParams params;
+  params.dtype = DType::kI8;
+  params.bits = bits == 8 ? 0 : bits;
+  params.narrow_range = true;
+  params.axis = axis;
+  for (const double clip : clips) {
+    const QuantParams one = params_from_range(-clip, clip, {.dtype = DType::kI8, .bits = params.bits, .symmetric = true, .narrow_range = true});
+    params.scale.push_back(one.scale[0]);
+    params.zero_point.push_back(0);
+  }
+  return params;
+}
+
+Result<std::vector<ConstantPlan>> plan_constants(const Graph& graph, NodeId id, const QuantRule& rule, const LayerWishes& wishes, const WeightOptions& options,
+                                                 const std::vector<const QuantParams*>& activations, std::vector<std::string>* notes) {
+  const Node& node = graph.node(id);
+  std::vector<ConstantPlan> plans;
+  for (const QuantRule::Weight& w : rule.weights) {
+    const Value& value = graph.value(node.inputs[static_cast<std::size_t>(w.input)]);
+    NARROW_CHECK(value.is_constant(), "weight '{}' of '{}'", value.name, node.name);
+    for (const float x : value.constant.span<float>()) {
+      if (!std::isfinite(x)) return error("the weights '{}' of layer '{}' hold {}", value.name, node.name, exact(x)).with_help("repair the model: such a weight cannot be quantized");
+    }
+    const int bits = wishes.weight_bits ? wishes.weight_bits->value : options.bits;
+    const bool per_channel = wishes.per_channel ? wishes.per_channel->value : options.per_channel;
+    if (wishes.per_channel && per_channel && !options.may_per_channel) {
+      return error("layer '{}' shall have weights per channel, but target '{}' has them per tensor only", node.name, options.target).at(wishes.per_channel->where);
+    }
+    ConstantPlan plan{.node = node.name, .slot = w.input, .params = weight_params(value.constant, per_channel ? w.channel_axis : -1, bits), .decided_by = bits <= kSearchedWeightBits ? "least squared error" : "largest magnitude"};
+    plan.decided_by += per_channel ? " per channel" : " per tensor";
+    if (const std::string by = wishes.per_channel ? place_of(wishes.per_channel->where) : options.per_channel_by; !by.empty()) plan.decided_by += " by " + by;
+    if (const std::string by = wishes.weight_bits ? place_of(wishes.weight_bits->where) : options.bits_by; bits != 8 && !by.empty()) plan.decided_by += fmt::format("; {} bits by {}", bits, by);
+
+    const auto bias = std::find_if(rule.derived.begin(), rule.derived.end(), [&](const auto& d) { return d.weight == w.input; });
+    const bool has_bias = bias != rule.derived.end() && static_cast<std::size_t>(bias->input) < node.inputs.size() && static_cast<bool>(node.inputs[static_cast<std::size_t>(bias->input)]);
+    const ValueId data = node.inputs[static_cast<std::size_t>(bias != rule.derived.end() ? bias->activation : 0)];
+    const QuantParams& activation = *activations[data.index];
+    const Value* b = has_bias ? &graph.value(node.inputs[static_cast<std::size_t>(bias->input)]) : nullptr;
+    if (b != nullptr) {
+      for (const float x : b->constant.span<float>()) {
+        if (!std::isfinite(x)) return error("the bias '{}' of layer '{}' holds {}", b->name, node.name, exact(x)).with_help("repair the model: such a bias cannot be quantized");
+      }
+    }
+    std::vector<std::int64_t> widened;
+    guard_accumulators(value.constant, w.channel_axis, b != nullptr ? &b->constant : nullptr, activation, options, &plan.params, &widened);
+    if (!widened.empty()) {
+      notes->push_back(fmt::format("weight scale of '{}' widened in {} so that bias and accumulator fit {} bits", node.name, list_of(widened), size_of(activation.dtype) > 1 ? 48 : options.accumulator_bits));
+      plan.decided_by += ", widened against overflow";
+    }
+    if (has_bias) {
+      QuantParams p;
+      p.dtype = size_of(activation.dtype) > 1 ? DType::kI64 : DType::kI32;
+      p.axis = plan.params.per_channel() ? 0 : -1;
+      for (const float s : plan.params.scale) {
+        p.scale.push_back(activation.scale[0] * s);
+        p.zero_point.push_back(0);
+      }
+      plans.push_back(std::move(plan));
+      plans.push_back({.node = node.name, .slot = bias->input, .params = std::move(p), .decided_by = fmt::format("derived: scale of '{}' times scale of the weight", graph.value(data).name)});
+    } else {
+      plans.push_back(std::move(plan));
+    }
+  }
+  return plans;
+}
+
+}  // namespace narrow
