@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/conv_u8s8.h"
+#include "kernels/isa.h"
 
 namespace narrow {
 

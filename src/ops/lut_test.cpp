@@ -99,13 +99,16 @@ TEST(Lut16, EveryFormGivesTheSameBits) {
       const Tensor slow = test::must(normative.run(node.feed))[0];
       EXPECT_TRUE(fast.same_bytes(slow));
       const Lut16Spec spec{entries.data<std::int16_t>(), bytes ? 7 : 0, bytes ? 128 : 0, bytes ? 0 : -32768, bytes ? 255 : 32767};
-      Tensor portable(slow.dtype(), slow.shape());
-      if (bytes) {
-        lut_i16_u8(x.data<std::int16_t>(), spec, portable.data<std::uint8_t>(), n, Isa::kPortable);
-      } else {
-        lut_i16_i16(x.data<std::int16_t>(), spec, portable.data<std::int16_t>(), n, Isa::kPortable);
+      for (const Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512Vnni}) {
+        if (!isa_available(isa)) continue;
+        Tensor y(slow.dtype(), slow.shape());
+        if (bytes) {
+          lut_i16_u8(x.data<std::int16_t>(), spec, y.data<std::uint8_t>(), n, isa);
+        } else {
+          lut_i16_i16(x.data<std::int16_t>(), spec, y.data<std::int16_t>(), n, isa);
+        }
+        EXPECT_TRUE(y.same_bytes(slow)) << name_of(isa);
       }
-      EXPECT_TRUE(portable.same_bytes(slow));
     }
   }
 }
