@@ -68,7 +68,8 @@ Executor::Executor(const Graph& graph, ExecutorOptions options) : state_(std::ma
     if (!v.alive || !v.producer || s.root[i] != i) blocks[i].bytes = 0;
   }
   const std::size_t arena_size = plan_arena(blocks);
-  if (arena_size > 0) s.arena = Tensor::zeros(DType::kU8, {static_cast<std::int64_t>(arena_size)});
+  // Never empty: a value without elements also points somewhere.
+  s.arena = Tensor::zeros(DType::kU8, {static_cast<std::int64_t>(std::max<std::size_t>(arena_size, 64))});
 
   for (std::uint32_t i = 0; i < blocks.size(); ++i) {
     const Value& v = graph.value({i});
