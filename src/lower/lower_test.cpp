@@ -102,7 +102,9 @@ void expect_agreement(const Graph& graph, const Plan& plan, Rounding rounding, s
           const double steps = std::abs(static_cast<double>(real.data<float>()[k]) - static_cast<double>(fake.data<float>()[k])) / static_cast<double>(v.quant->scale[0]);
           ++total;
           if (steps > 0.5) ++different;
-          EXPECT_LE(steps, size_of(v.dtype) == 1 ? 2.01 : 12.0) << planned.value << "[" << k << "]";
+          // A step of its input is up to eight steps of Sigmoid's and Softmax's fixed, fine grids.
+          const bool fine = planned.value == "s" || planned.value == "p";
+          EXPECT_LE(steps, size_of(v.dtype) == 2 ? 12.0 : fine ? 8.01 : 2.01) << planned.value << "[" << k << "]";
         }
       }
       EXPECT_GT(total, 1000);
