@@ -1,4 +1,5 @@
 // Identity and Dropout (at inference): they vanish on import. An Identity that remains gives a value a second name.
+#include <algorithm>
 #include <cstring>
 
 #include "ops/movement.h"
@@ -8,11 +9,21 @@ namespace {
 
 Status normalize(RewriteContext& ctx) {
   NARROW_TRY(expect_inputs(ctx.node(), 1));
-  for (std::size_t i = 1; i < ctx.node().outputs.size(); ++i) {
-    const Value& mask = ctx.graph.value(ctx.node().outputs[i]);
-    if (!mask.users.empty() || ctx.graph.is_output(ctx.node().outputs[i])) return error("output '{}' (the mask) is used, which has no meaning at inference", mask.name);
-  }
   ctx.results[0] = ctx.node().inputs[0];
+  return {};
+}
+
+Status normalize_dropout(RewriteContext& ctx) {
+  NARROW_TRY(normalize(ctx));
+  const Tensor* training = NARROW_TRY(ctx.constant_input(2, "training_mode"));
+  if (training != nullptr && training->cast(DType::kI64).to_ints() != std::vector<std::int64_t>{0}) return error("it is in training mode").with_help("export the model for inference");
+  // The mask of what is kept: everything.
+  if (ctx.node().outputs.size() > 1) {
+    const DType dtype = ctx.opset < 10 ? ctx.input(0).dtype : DType::kBool;
+    Tensor mask(DType::kF32, ctx.input(0).shape);
+    std::fill_n(mask.data<float>(), mask.elements(), 1.0F);
+    ctx.results[1] = ctx.graph.add_constant(ctx.graph.value(ctx.node().outputs[1]).name, mask.cast(dtype));
+  }
   return {};
 }
 
@@ -40,6 +51,6 @@ constinit const OpDef op_identity{.name = "Identity",
                                   .lower = lower_movement};
 
 extern const OpDef op_dropout;
-constinit const OpDef op_dropout{.name = "Dropout", .summary = "vanishes", .normalize = normalize};
+constinit const OpDef op_dropout{.name = "Dropout", .summary = "vanishes", .normalize = normalize_dropout};
 
 }  // namespace narrow

@@ -181,6 +181,12 @@ TEST(Identity, AndDropoutVanish) {
   }
 }
 
+TEST(Dropout, ItsMaskKeepsEverything) {
+  EXPECT_EQ(run_onnx("Dropout", {fed(counting({3}))}, {}, 13, 2)[1].to_ints(), list({1, 1, 1}));
+  const Tensor yes = Tensor::scalar<float>(1).cast(DType::kBool);
+  EXPECT_EQ(refusal("Dropout", {fed(counting({2})), constant(Tensor::scalar<float>(0.5F)), constant(yes)}), "it is in training mode");
+}
+
 // Depth 4 = blocks of 2x2; DCR takes depth from outside, CRD from inside.
 TEST(DepthToSpace, BothOrders) {
   const Tensor x = counting({1, 8, 1, 1});
