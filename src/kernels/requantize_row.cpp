@@ -1,18 +1,18 @@
 #include "kernels/requantize_row.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace narrow {
 namespace {
 
-// single_round needs the rounding constant above the low half of the product (M < 1/4); double_round no left shift (M < 1).
-bool has_vector_form(const Rescale& r, Rounding mode) {
-  switch (mode) {
-    case Rounding::kSingleRound: return r.shift >= 33;
-    case Rounding::kDoubleRound: return r.shift >= 31;
-    case Rounding::kFloatRne: return true;
-  }
-  return false;
+// How far the accumulator must be shifted left before the product; 0: not at all. In both modes the accumulator ±2^(kReach - left)
+// is then mapped beyond ±2^18, further than any 16-bit grid and zero point; larger factors do so from ±1 on.
+constexpr int kReach = 21;
+int left_shift(const Rescale& r, Rounding mode) {
+  const int wanted = mode == Rounding::kSingleRound ? 33 : 31;
+  return std::clamp(wanted - r.shift, 0, kReach);
 }
 
 // Inverse of channel_of_lane_position() over all blocks.
@@ -42,22 +42,30 @@ RowRequantizer::RowRequantizer(std::span<const Rescale> factors, Rounding mode, 
   table_.shift.assign(padded, 0);
   table_.round.assign(padded, 0);
   table_.scale.assign(padded, 0);
-  table_.slow_before.assign(factors.size() + 1, 0);
+  table_.left.assign(padded, 0);
+  table_.lowest.assign(padded, INT32_MIN);
+  table_.highest.assign(padded, INT32_MAX);
+  table_.large_before.assign(factors.size() + 1, 0);
   for (std::size_t i = 0; i < factors.size(); ++i) {
     Rescale r = factors[i];
     if (r.multiplier == 0) r.shift = 40;  // underflow: 0 in any form
-    const bool fast = has_vector_form(r, mode);
-    table_.slow_before[i + 1] = table_.slow_before[i] + (fast ? 0 : 1);
+    const int left = mode == Rounding::kFloatRne ? 0 : left_shift(r, mode);
+    table_.large_before[i + 1] = table_.large_before[i] + (left > 0 ? 1 : 0);
     const std::size_t at = order == ChannelOrder::kConsecutive ? i : lane_position(i, factors.size());
     table_.multiplier[at] = r.multiplier;
     table_.scale[at] = r.scale;
-    if (!fast || mode == Rounding::kFloatRne) continue;
+    if (left > 0) {
+      table_.left[at] = left;
+      table_.highest[at] = std::int32_t{1} << (kReach - left);
+      table_.lowest[at] = -table_.highest[at];
+    }
     if (mode == Rounding::kSingleRound) {
-      table_.shift[at] = r.shift - 32;
-      table_.round[at] = std::int32_t{1} << (r.shift - 33);
-    } else {
-      table_.shift[at] = r.shift - 31;
-      table_.round[at] = static_cast<std::int32_t>((std::uint32_t{1} << (r.shift - 31)) - 1);
+      const int shift = std::max(r.shift, 33);
+      table_.shift[at] = shift - 32;
+      table_.round[at] = std::int32_t{1} << (shift - 33);
+    } else if (mode == Rounding::kDoubleRound) {
+      table_.shift[at] = std::max(r.shift, 31) - 31;
+      table_.round[at] = static_cast<std::int32_t>((std::uint32_t{1} << table_.shift[at]) - 1);
     }
   }
   switch (resolve_isa(isa)) {

@@ -1,6 +1,5 @@
 // requantize() over rows of s32 accumulators, one rescaling factor per channel: the last step of the fast integer kernels.
-// The vector forms give the bits of kernels/requantize.h for every accumulator; blocks of channels whose factor lies
-// outside a vector form's range go through requantize() itself.
+// The vector forms give the bits of kernels/requantize.h for every accumulator and factor.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +41,13 @@ struct RequantizeTable {
   std::vector<std::int32_t> shift;       // right shift of the product's high 32 bits: single_round t - 32, double_round t - 31
   std::vector<std::int32_t> round;       // added before it: single_round 2^(t-33); double_round: mask of the bits shifted out
   std::vector<float> scale;
-  std::vector<std::int32_t> slow_before; // how many channels before have no vector form
+  // Large factors (single_round: t < 33, M >= 1/4; double_round: t < 31, M >= 1): the accumulator is clamped to
+  // [-reach, reach], where its result has left every 16-bit grid, and shifted left before the product.
+  std::vector<std::int32_t> left, lowest, highest;
+  std::vector<std::int32_t> large_before; // how many channels before are such
+  bool large(std::int64_t first, std::int64_t count) const {
+    return large_before[static_cast<std::size_t>(first)] != large_before[static_cast<std::size_t>(first + count)];
+  }
 };
 
 // acc[row][acc_stride], readable to the next multiple of 32 channels; y[row][y_stride] elements of the grid's type.

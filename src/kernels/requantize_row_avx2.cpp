@@ -14,12 +14,13 @@ namespace {
 
 struct Factors {  // of 8 channels
   __m256i multiplier, multiplier_odd, shift, round, half;
+  __m256i left, lowest, highest;  // of large factors
   __m256 scale;
 };
 
 NARROW_AVX2_INLINE __m256i load(const std::int32_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
 
-template <Rounding kMode>
+template <Rounding kMode, bool kLarge>
 NARROW_AVX2_INLINE Factors load_factors(const RequantizeTable& t, std::int64_t channel) {
   Factors f{};
   if constexpr (kMode == Rounding::kFloatRne) {
@@ -30,6 +31,11 @@ NARROW_AVX2_INLINE Factors load_factors(const RequantizeTable& t, std::int64_t c
     f.shift = load(t.shift.data() + channel);
     f.round = load(t.round.data() + channel);
     f.half = _mm256_srli_epi32(f.round, 1);
+  }
+  if constexpr (kLarge) {
+    f.left = load(t.left.data() + channel);
+    f.lowest = load(t.lowest.data() + channel);
+    f.highest = load(t.highest.data() + channel);
   }
   return f;
 }
@@ -47,8 +53,9 @@ NARROW_AVX2_INLINE __m256i high_half(__m256i acc, const Factors& f) {
 }
 
 // See requantize_row_avx512.cpp.
-template <Rounding kMode>
+template <Rounding kMode, bool kLarge>
 NARROW_AVX2_INLINE __m256i rescale8(__m256i acc, const Factors& f, __m256 top) {
+  if constexpr (kLarge) acc = _mm256_sllv_epi32(_mm256_min_epi32(_mm256_max_epi32(acc, f.lowest), f.highest), f.left);
   if constexpr (kMode == Rounding::kSingleRound) {
     return _mm256_srav_epi32(_mm256_add_epi32(high_half<false>(acc, f), f.round), f.shift);
   } else if constexpr (kMode == Rounding::kDoubleRound) {
@@ -61,10 +68,10 @@ NARROW_AVX2_INLINE __m256i rescale8(__m256i acc, const Factors& f, __m256 top) {
   }
 }
 
-template <Rounding kMode, bool kI16>
+template <Rounding kMode, bool kI16, bool kLarge>
 NARROW_AVX2 void block16(const RequantizeTable& t, const std::int32_t* acc, std::ptrdiff_t acc_stride, std::int64_t rows, std::int64_t channel,
                          std::int64_t channels, void* y, std::ptrdiff_t y_stride) {
-  const Factors f0 = load_factors<kMode>(t, channel), f1 = load_factors<kMode>(t, channel + 8);
+  const Factors f0 = load_factors<kMode, kLarge>(t, channel), f1 = load_factors<kMode, kLarge>(t, channel + 8);
   const RowGrid& g = t.grid;
   const __m256 top = _mm256_set1_ps(static_cast<float>(g.high - g.zero_point));
   const __m256i low32 = _mm256_set1_epi32(g.low - g.zero_point), high32 = _mm256_set1_epi32(g.high - g.zero_point);
@@ -72,8 +79,8 @@ NARROW_AVX2 void block16(const RequantizeTable& t, const std::int32_t* acc, std:
   const __m256i zero_point32 = _mm256_set1_epi32(g.zero_point), zero_point16 = _mm256_set1_epi16(static_cast<short>(g.zero_point));
   const std::size_t bytes = static_cast<std::size_t>(channels) * (kI16 ? 2 : 1);
   for (std::int64_t row = 0; row < rows; ++row, acc += acc_stride) {
-    __m256i q0 = rescale8<kMode>(load(acc), f0, top);
-    __m256i q1 = rescale8<kMode>(load(acc + 8), f1, top);
+    __m256i q0 = rescale8<kMode, kLarge>(load(acc), f0, top);
+    __m256i q1 = rescale8<kMode, kLarge>(load(acc + 8), f1, top);
     if constexpr (kI16) {
       q0 = _mm256_add_epi32(_mm256_min_epi32(_mm256_max_epi32(q0, low32), high32), zero_point32);
       q1 = _mm256_add_epi32(_mm256_min_epi32(_mm256_max_epi32(q1, low32), high32), zero_point32);
@@ -99,21 +106,20 @@ NARROW_AVX2 void block16(const RequantizeTable& t, const std::int32_t* acc, std:
   }
 }
 
+template <Rounding kMode, bool kI16>
+void rows_on(const RequantizeTable& t, const std::int32_t* acc, std::ptrdiff_t acc_stride, std::int64_t count, std::int64_t channel, std::int64_t channels,
+             void* y, std::ptrdiff_t y_stride) {
+  for (std::int64_t c = 0; c < channels; c += 16) {
+    const std::int64_t n = std::min<std::int64_t>(channels - c, 16);
+    const auto form = kMode != Rounding::kFloatRne && t.large(channel + c, n) ? block16<kMode, kI16, kMode != Rounding::kFloatRne> : block16<kMode, kI16, false>;
+    form(t, acc + c, acc_stride, count, channel + c, n, static_cast<char*>(y) + c * (kI16 ? 2 : 1), y_stride);
+  }
+}
+
 template <Rounding kMode>
 void rows(const RequantizeTable& t, const std::int32_t* acc, std::ptrdiff_t acc_stride, std::int64_t count, std::int64_t channel, std::int64_t channels,
           void* y, std::ptrdiff_t y_stride) {
-  for (std::int64_t c = 0; c < channels; c += 16) {
-    const std::int64_t n = std::min<std::int64_t>(channels - c, 16);
-    void* out = static_cast<char*>(y) + c * (t.grid.i16 ? 2 : 1);
-    const std::size_t first = static_cast<std::size_t>(channel + c);
-    if (t.slow_before[first] != t.slow_before[first + static_cast<std::size_t>(n)]) {
-      requantize_rows_portable(t, acc + c, acc_stride, count, channel + c, n, out, y_stride);
-    } else if (t.grid.i16) {
-      block16<kMode, true>(t, acc + c, acc_stride, count, channel + c, n, out, y_stride);
-    } else {
-      block16<kMode, false>(t, acc + c, acc_stride, count, channel + c, n, out, y_stride);
-    }
-  }
+  (t.grid.i16 ? rows_on<kMode, true> : rows_on<kMode, false>)(t, acc, acc_stride, count, channel, channels, y, y_stride);
 }
 
 }  // namespace

@@ -16,10 +16,11 @@ namespace {
 
 struct Factors {  // of 16 channels
   __m512i multiplier, multiplier_odd, shift, round, half;
+  __m512i left, lowest, highest;  // of large factors
   __m512 scale;
 };
 
-template <Rounding kMode>
+template <Rounding kMode, bool kLarge>
 NARROW_AVX512_INLINE Factors load_factors(const RequantizeTable& t, std::int64_t channel) {
   Factors f{};
   if constexpr (kMode == Rounding::kFloatRne) {
@@ -30,6 +31,11 @@ NARROW_AVX512_INLINE Factors load_factors(const RequantizeTable& t, std::int64_t
     f.shift = _mm512_loadu_si512(t.shift.data() + channel);
     f.round = _mm512_loadu_si512(t.round.data() + channel);
     f.half = _mm512_srli_epi32(f.round, 1);
+  }
+  if constexpr (kLarge) {
+    f.left = _mm512_loadu_si512(t.left.data() + channel);
+    f.lowest = _mm512_loadu_si512(t.lowest.data() + channel);
+    f.highest = _mm512_loadu_si512(t.highest.data() + channel);
   }
   return f;
 }
@@ -48,8 +54,10 @@ NARROW_AVX512_INLINE __m512i high_half(__m512i acc, const Factors& f) {
 }
 
 // The rescaled values; under float_rne not above `top` (as float), so that the conversion cannot wrap around.
-template <Rounding kMode>
-NARROW_AVX512_INLINE __m512i rescale16(__m512i acc, const Factors& f, __m512 top) {
+template <Rounding kMode, bool kLarge>
+NARROW_AVX512_INLINE __m512i rescale16(const std::int32_t* from, const Factors& f, __m512 top) {
+  __m512i acc = _mm512_loadu_si512(from);
+  if constexpr (kLarge) acc = _mm512_sllv_epi32(_mm512_min_epi32(_mm512_max_epi32(acc, f.lowest), f.highest), f.left);
   if constexpr (kMode == Rounding::kSingleRound) {
     return _mm512_srav_epi32(_mm512_add_epi32(high_half<false>(acc, f), f.round), f.shift);
   } else if constexpr (kMode == Rounding::kDoubleRound) {
@@ -97,17 +105,17 @@ NARROW_AVX512_INLINE void store(std::uint8_t* y, __m256i bytes, __mmask32 mask) 
 }
 
 // At most 32 channels, either order. Bytes are packed two rows at a time.
-template <Rounding kMode, bool kI16>
+template <Rounding kMode, bool kI16, bool kLarge>
 NARROW_AVX512 void block32(const RequantizeTable& t, const std::int32_t* acc, std::ptrdiff_t acc_stride, std::int64_t rows, std::int64_t channel,
                            std::int64_t channels, void* y, std::ptrdiff_t y_stride) {
-  const Factors f0 = load_factors<kMode>(t, channel), f1 = load_factors<kMode>(t, channel + 16);
+  const Factors f0 = load_factors<kMode, kLarge>(t, channel), f1 = load_factors<kMode, kLarge>(t, channel + 16);
   const Grid16 g = load_grid(t.grid);
   const __mmask32 mask = channels >= 32 ? 0xffffffffU : (1U << channels) - 1;
   const bool lanes = t.order == ChannelOrder::kLanes;
   if constexpr (kI16) {
     const __m512i order = lanes ? _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7) : _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
     for (std::int64_t row = 0; row < rows; ++row, acc += acc_stride) {
-      const __m512i q0 = rescale16<kMode>(_mm512_loadu_si512(acc), f0, g.top), q1 = rescale16<kMode>(_mm512_loadu_si512(acc + 16), f1, g.top);
+      const __m512i q0 = rescale16<kMode, kLarge>(acc, f0, g.top), q1 = rescale16<kMode, kLarge>(acc + 16, f1, g.top);
       _mm512_mask_storeu_epi16(static_cast<std::int16_t*>(y) + row * y_stride, mask, _mm512_permutexvar_epi64(order, to_words<true>(q0, q1, g)));
     }
   } else {
@@ -117,30 +125,30 @@ NARROW_AVX512 void block32(const RequantizeTable& t, const std::int32_t* acc, st
     std::int64_t row = 0;
     for (; row + 1 < rows; row += 2, acc += 2 * acc_stride, out += 2 * y_stride) {
       const std::int32_t* next = acc + acc_stride;
-      const __m512i a = to_words<false>(rescale16<kMode>(_mm512_loadu_si512(acc), f0, g.top), rescale16<kMode>(_mm512_loadu_si512(acc + 16), f1, g.top), g);
-      const __m512i b = to_words<false>(rescale16<kMode>(_mm512_loadu_si512(next), f0, g.top), rescale16<kMode>(_mm512_loadu_si512(next + 16), f1, g.top), g);
+      const __m512i a = to_words<false>(rescale16<kMode, kLarge>(acc, f0, g.top), rescale16<kMode, kLarge>(acc + 16, f1, g.top), g);
+      const __m512i b = to_words<false>(rescale16<kMode, kLarge>(next, f0, g.top), rescale16<kMode, kLarge>(next + 16, f1, g.top), g);
       const __m512i bytes = _mm512_permutexvar_epi32(order, to_bytes(a, b, g));
       store(out, _mm512_castsi512_si256(bytes), mask);
       store(out + y_stride, _mm512_extracti64x4_epi64(bytes, 1), mask);
     }
     if (row < rows) {
-      const __m512i a = to_words<false>(rescale16<kMode>(_mm512_loadu_si512(acc), f0, g.top), rescale16<kMode>(_mm512_loadu_si512(acc + 16), f1, g.top), g);
+      const __m512i a = to_words<false>(rescale16<kMode, kLarge>(acc, f0, g.top), rescale16<kMode, kLarge>(acc + 16, f1, g.top), g);
       store(out, _mm512_castsi512_si256(_mm512_permutexvar_epi32(order, to_bytes(a, a, g))), mask);
     }
   }
 }
 
 // 33 to 64 channels in lane order: packing twice undoes the unpacking.
-template <Rounding kMode, bool kI16>
+template <Rounding kMode, bool kI16, bool kLarge>
 NARROW_AVX512 void block64(const RequantizeTable& t, const std::int32_t* acc, std::int64_t rows, std::int64_t channel, std::int64_t channels, void* y,
                            std::ptrdiff_t y_stride) {
-  const Factors f0 = load_factors<kMode>(t, channel), f1 = load_factors<kMode>(t, channel + 16);
-  const Factors f2 = load_factors<kMode>(t, channel + 32), f3 = load_factors<kMode>(t, channel + 48);
+  const Factors f0 = load_factors<kMode, kLarge>(t, channel), f1 = load_factors<kMode, kLarge>(t, channel + 16);
+  const Factors f2 = load_factors<kMode, kLarge>(t, channel + 32), f3 = load_factors<kMode, kLarge>(t, channel + 48);
   const Grid16 g = load_grid(t.grid);
   const __mmask64 mask = channels >= 64 ? ~0ULL : (1ULL << channels) - 1;
   for (std::int64_t row = 0; row < rows; ++row, acc += 64) {
-    const __m512i q0 = rescale16<kMode>(_mm512_loadu_si512(acc), f0, g.top), q1 = rescale16<kMode>(_mm512_loadu_si512(acc + 16), f1, g.top);
-    const __m512i q2 = rescale16<kMode>(_mm512_loadu_si512(acc + 32), f2, g.top), q3 = rescale16<kMode>(_mm512_loadu_si512(acc + 48), f3, g.top);
+    const __m512i q0 = rescale16<kMode, kLarge>(acc, f0, g.top), q1 = rescale16<kMode, kLarge>(acc + 16, f1, g.top);
+    const __m512i q2 = rescale16<kMode, kLarge>(acc + 32, f2, g.top), q3 = rescale16<kMode, kLarge>(acc + 48, f3, g.top);
     const __m512i a = to_words<kI16>(q0, q1, g), b = to_words<kI16>(q2, q3, g);
     if constexpr (kI16) {
       std::int16_t* out = static_cast<std::int16_t*>(y) + row * y_stride;
@@ -154,37 +162,24 @@ NARROW_AVX512 void block64(const RequantizeTable& t, const std::int32_t* acc, st
   }
 }
 
-void slow_lanes(const RequantizeTable& t, const std::int32_t* acc, std::int64_t width, std::int64_t count, std::int64_t channel, std::int64_t channels,
-                char* y, std::ptrdiff_t y_stride) {
-  std::int32_t row[64];
-  for (std::int64_t r = 0; r < count; ++r, acc += width) {
-    for (std::int64_t p = 0; p < width; ++p) row[channel_of_lane_position(p, width)] = acc[p];
-    requantize_rows_portable(t, row, 0, 1, channel, channels, y + r * y_stride * (t.grid.i16 ? 2 : 1), 0);
+template <Rounding kMode, bool kI16, bool kLarge>
+void block(const RequantizeTable& t, const std::int32_t* acc, std::ptrdiff_t acc_stride, std::int64_t count, std::int64_t channel, std::int64_t channels,
+           void* y, std::ptrdiff_t y_stride) {
+  if (t.order == ChannelOrder::kLanes && acc_stride == 64) {
+    block64<kMode, kI16, kLarge>(t, acc, count, channel, channels, y, y_stride);
+  } else {
+    block32<kMode, kI16, kLarge>(t, acc, acc_stride, count, channel, channels, y, y_stride);
   }
 }
 
 template <Rounding kMode, bool kI16>
 void rows_on(const RequantizeTable& t, const std::int32_t* acc, std::ptrdiff_t acc_stride, std::int64_t count, std::int64_t channel, std::int64_t channels,
              void* y, std::ptrdiff_t y_stride) {
-  const auto slow = [&](std::int64_t first, std::int64_t n) { return t.slow_before[static_cast<std::size_t>(first)] != t.slow_before[static_cast<std::size_t>(first + n)]; };
-  if (t.order == ChannelOrder::kLanes) {
-    if (slow(channel, channels)) {
-      slow_lanes(t, acc, acc_stride, count, channel, channels, static_cast<char*>(y), y_stride);
-    } else if (acc_stride == 64) {
-      block64<kMode, kI16>(t, acc, count, channel, channels, y, y_stride);
-    } else {
-      block32<kMode, kI16>(t, acc, acc_stride, count, channel, channels, y, y_stride);
-    }
-    return;
-  }
-  for (std::int64_t c = 0; c < channels; c += 32) {
-    const std::int64_t n = std::min<std::int64_t>(channels - c, 32);
-    void* out = static_cast<char*>(y) + c * (kI16 ? 2 : 1);
-    if (slow(channel + c, n)) {
-      requantize_rows_portable(t, acc + c, acc_stride, count, channel + c, n, out, y_stride);
-    } else {
-      block32<kMode, kI16>(t, acc + c, acc_stride, count, channel + c, n, out, y_stride);
-    }
+  const std::int64_t step = t.order == ChannelOrder::kLanes ? acc_stride : 32;
+  for (std::int64_t c = 0; c < channels; c += step) {
+    const std::int64_t n = std::min(channels - c, step);
+    const auto form = kMode != Rounding::kFloatRne && t.large(channel + c, n) ? block<kMode, kI16, kMode != Rounding::kFloatRne> : block<kMode, kI16, false>;
+    form(t, acc + c, acc_stride, count, channel + c, n, static_cast<char*>(y) + c * (kI16 ? 2 : 1), y_stride);
   }
 }
 
