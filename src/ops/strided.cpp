@@ -8,22 +8,46 @@
 namespace narrow {
 namespace {
 
-// A stretch of the innermost axis: contiguous in x, or all fill.
+// A stretch of the innermost axis: evenly spaced in x, or all fill.
 struct Run {
-  std::int64_t to = 0, from = 0, count = 0;  // from == -1: fill
+  std::int64_t to = 0, from = 0, count = 0, step = 1;  // from == -1: fill
 };
 
 std::vector<Run> runs_of(const AxisSource& source) {
   std::vector<Run> out;
   for (std::size_t i = 0; i < source.size(); ++i) {
     const std::int64_t s = source[i];
-    if (!out.empty() && (s == -1 ? out.back().from == -1 : out.back().from != -1 && s == out.back().from + out.back().count)) {
-      ++out.back().count;
+    Run* last = out.empty() ? nullptr : &out.back();
+    if (last != nullptr && last->from != -1 && s != -1 && last->count == 1) last->step = s - last->from;
+    if (last != nullptr && (s == -1 ? last->from == -1 : last->from != -1 && s == last->from + last->count * last->step)) {
+      ++last->count;
     } else {
-      out.push_back({static_cast<std::int64_t>(i), s, 1});
+      out.push_back({static_cast<std::int64_t>(i), s, 1, 1});
     }
   }
   return out;
+}
+
+template <typename T>
+void copy_spaced(const std::byte* x, std::int64_t step, std::byte* y, std::int64_t count) {
+  const T* from = reinterpret_cast<const T*>(x);
+  T* to = reinterpret_cast<T*>(y);
+  for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * step];
+}
+
+// y[i] = x[i * step] for blocks of `bytes`.
+void copy_run(const std::byte* x, std::int64_t step, std::size_t bytes, std::byte* y, std::int64_t count) {
+  if (step == 1) {
+    std::memcpy(y, x, static_cast<std::size_t>(count) * bytes);
+  } else if (bytes == 1) {
+    copy_spaced<std::uint8_t>(x, step, y, count);
+  } else if (bytes == 2) {
+    copy_spaced<std::uint16_t>(x, step, y, count);
+  } else if (bytes == 4) {
+    copy_spaced<std::uint32_t>(x, step, y, count);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) std::memcpy(y + static_cast<std::size_t>(i) * bytes, x + i * step * static_cast<std::int64_t>(bytes), bytes);
+  }
 }
 
 void fill_bytes(std::byte* y, const void* fill, std::size_t element, std::int64_t count) {
@@ -84,10 +108,8 @@ void gather_axes(const Tensor& x, const std::vector<AxisSource>& source, const v
         std::byte* target = row + static_cast<std::size_t>(run.to) * block_bytes;
         if (run.from == -1) {
           fill_bytes(target, fill, element, run.count * block);
-        } else if (run.count * block == 1) {
-          std::memcpy(target, from + static_cast<std::size_t>(offset + run.from) * element, element);
         } else {
-          std::memcpy(target, from + static_cast<std::size_t>(offset + run.from * block) * element, static_cast<std::size_t>(run.count) * block_bytes);
+          copy_run(from + static_cast<std::size_t>(offset + run.from * block) * element, run.step, block_bytes, target, run.count);
         }
       }
     }
