@@ -66,7 +66,7 @@ void for_windows(const Attrs& attrs, const Tensor& in, const Shape& ys, const Te
         for (const std::int64_t iw : columns.inside) {
           const T* from = x + ((n * xs[1] + ih) * xs[2] + iw) * channels;
           Sum* to = sums.data();
-          for (std::int64_t c = 0; c < channels; ++c) to[c] += term(from[c]);
+          for (std::int64_t c = 0, count = channels; c < count; ++c) to[c] += term(from[c]);
         }
       }
       finish(sums, std::max<std::int64_t>(1, rows.counted * columns.counted), (row * ys[2] + ow) * channels);

@@ -133,6 +133,25 @@ TEST(ReduceMean, ReducesAnyAxesAndDropsThemOnImport) {
   EXPECT_TRUE(run(test::must(normalized_op("GlobalAveragePool", {}, {{x}})), {x}).same_bytes(Tensor::of<float>({2, 2, 1}, {2, 5, 8, 11})));
 }
 
+TEST(ReduceSum, SumsRealsAndCodes) {
+  const Tensor x = Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto axes = test::constant(Tensor::of<std::int64_t>({1}, {1}));
+  EXPECT_TRUE(run(test::must(normalized_op("ReduceSum", {}, {{x}, axes})), {x}).same_bytes(Tensor::of<float>({2, 1}, {6, 15})));
+  Attrs attrs;
+  attrs.set("axes", std::vector<std::int64_t>{1});
+  const Graph graph = one_op("ReduceSum", attrs, {{x}});
+  const Plan plan = plan_of(graph, {QuantParams::per_tensor(DType::kU8, 0.5F, 7)}, QuantParams::per_tensor(DType::kU8, 0.25F, 100));
+  EXPECT_TRUE(run_lowered(graph, plan, {}, {x}, true).codes.same_bytes(Tensor::of<std::uint8_t>({2, 1}, {124, 160})));
+}
+
+TEST(LayerNormalization, NormalizesTheTrailingAxes) {
+  const Tensor x = Tensor::of<float>({2, 2}, {1, 3, -4, 4});
+  Attrs attrs;
+  attrs.set("epsilon", Attr(0.0));
+  const Graph graph = test::must(normalized_op("LayerNormalization", attrs, {{x}, test::constant(Tensor::of<float>({2}, {2, 10})), test::constant(Tensor::of<float>({2}, {1, 0}))}, 17));
+  EXPECT_TRUE(run(graph, {x}).same_bytes(Tensor::of<float>({2, 2}, {-1, 10, -1, 10})));
+}
+
 TEST(ReduceMean, PermutedAxesGiveThePermutedResult) {
   NARROW_SEEDED(rng);
   const Tensor x = test::random_tensor({2, 3, 4, 5}, rng);  // channels last

@@ -1,4 +1,5 @@
-// ReduceMean over `axes` (ascending, not negative); the reduced axes stay with extent 1. GlobalAveragePool comes to this form.
+// ReduceMean and ReduceSum over `axes` (ascending, not negative); the reduced axes stay with extent 1. GlobalAveragePool comes
+// to this form.
 #include <algorithm>
 
 #include "ops/integer_output.h"
@@ -85,11 +86,14 @@ std::vector<Sum> reduce(const Tensor& in, const Shape& y_shape, const Term& term
   return sums;
 }
 
-std::int64_t reduced_count(const Shape& x, const Shape& y) { return std::max<std::int64_t>(1, element_count(x) / std::max<std::int64_t>(1, element_count(y))); }
+// What a sum is divided by.
+std::int64_t divisor(const Node& node, const Shape& x, const Shape& y) {
+  return node.op == "ReduceSum" ? 1 : std::max<std::int64_t>(1, element_count(x) / std::max<std::int64_t>(1, element_count(y)));
+}
 
 void run(RunContext& ctx) {
   const auto sums = reduce<double, float>(ctx.inputs[0], ctx.outputs[0].shape(), [](float x) { return static_cast<double>(x); });
-  const auto count = static_cast<double>(reduced_count(ctx.inputs[0].shape(), ctx.outputs[0].shape()));
+  const auto count = static_cast<double>(divisor(ctx.node, ctx.inputs[0].shape(), ctx.outputs[0].shape()));
   float* y = ctx.outputs[0].data<float>();
   for (std::size_t i = 0; i < sums.size(); ++i) y[i] = static_cast<float>(sums[i] / count);
 }
@@ -107,7 +111,7 @@ QuantRule quant_rule(const Graph&, const Node&) { return {}; }
 
 Status lower(LowerContext& ctx) {
   const QuantParams &x = ctx.in(0), &y = ctx.out();
-  const std::int64_t count = reduced_count(ctx.input_shape(0), ctx.output_shape());
+  const std::int64_t count = divisor(ctx.node(), ctx.input_shape(0), ctx.output_shape());
   const auto rescales = ctx.rescales("rescale", {reciprocal_factor(static_cast<double>(x.scale[0]) / static_cast<double>(y.scale[0]), count)},
                                      {x.scale[0] / (y.scale[0] * static_cast<float>(count))});
   NodeSpec spec{.op = "qmean", .inputs = {ctx.input(0), rescales.multiplier, rescales.shift, rescales.scale}, .attrs = ctx.node().attrs};
@@ -117,7 +121,7 @@ Status lower(LowerContext& ctx) {
   return {};
 }
 
-// --- qmean: y = requantize(sum of (x - x_zero_point)); the count is part of the factor ---
+// --- qmean: y = requantize(sum of (x - x_zero_point)); the divisor is part of the factor ---
 
 Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) {
   return std::vector<TensorType>{{graph.value(node.outputs[0]).dtype, NARROW_TRY(reduced_shape(graph, node))}};
@@ -136,7 +140,8 @@ void run_integer(RunContext& ctx) {
 // Over height and width of channels-last maps it is ONNX's GlobalAveragePool, for which runtimes have integer kernels.
 Status denormalize(RewriteContext& ctx) {
   const auto axes = ctx.node().attrs.get_ints("axes");
-  if (ctx.input(0).shape.size() == 4 && axes == std::vector<std::int64_t>{1, 2}) {
+  const bool sum = ctx.node().op == "ReduceSum";
+  if (!sum && ctx.input(0).shape.size() == 4 && axes == std::vector<std::int64_t>{1, 2}) {
     ctx.graph.set_op(ctx.node_id, "GlobalAveragePool");
     ctx.attrs().erase("axes");
     NARROW_TRY(ctx.input_to_channels_first(0));
@@ -145,8 +150,8 @@ Status denormalize(RewriteContext& ctx) {
     return ctx.result_to_channels_last(0);
   }
   ctx.attrs().set("keepdims", 1);
-  if (ctx.opset < 18) return {};
-  ctx.attrs().erase("axes");  // an input since opset 18
+  if (ctx.opset < (sum ? 13 : 18)) return {};
+  ctx.attrs().erase("axes");  // an input since then
   const ValueId list = ctx.graph.add_constant(ctx.node().name + ".axes", Tensor::of<std::int64_t>({static_cast<std::int64_t>(axes.size())}, axes));
   ctx.graph.set_input(ctx.node_id, 1, list);
   return {};
@@ -165,10 +170,21 @@ constinit const OpDef op_reduce_mean{.name = "ReduceMean",
                                      .quant_rule = quant_rule,
                                      .lower = lower};
 
+extern const OpDef op_reduce_sum;
+constinit const OpDef op_reduce_sum{.name = "ReduceSum",
+                                    .summary = "sum along axes",
+                                    .normalize = normalize,
+                                    .denormalize = denormalize,
+                                    .infer = infer,
+                                    .run = run,
+                                    .permute = permute,
+                                    .quant_rule = quant_rule,
+                                    .lower = lower};
+
 extern const OpDef op_global_average_pool;
 constinit const OpDef op_global_average_pool{.name = "GlobalAveragePool", .summary = "mean over the whole map", .normalize = normalize_global};
 
 extern const OpDef op_qmean;
-constinit const OpDef op_qmean{.name = "qmean", .summary = "mean of codes along axes", .onnx = false, .infer = infer_integer, .run = run_integer};
+constinit const OpDef op_qmean{.name = "qmean", .summary = "mean or sum of codes along axes", .onnx = false, .infer = infer_integer, .run = run_integer};
 
 }  // namespace narrow
