@@ -105,6 +105,12 @@ double Comparison::lowest_output_sqnr() const {
   return lowest;
 }
 
+double Comparison::lowest_output_cosine() const {
+  double lowest = 1;
+  for (const OutputComparison& output : outputs) lowest = std::min(lowest, output.metrics.cosine());
+  return lowest;
+}
+
 double Comparison::argmax_agreement() const {
   if (outputs.empty() || samples == 0) return 0;
   return 100.0 * static_cast<double>(outputs[0].same_argmax) / static_cast<double>(samples);

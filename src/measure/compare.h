@@ -38,6 +38,7 @@ struct Comparison {
   std::vector<LayerComparison> layers;  // in the float graph's order
   std::vector<OutputComparison> outputs;
   double lowest_output_sqnr() const;    // over the outputs; +inf when all are equal
+  double lowest_output_cosine() const;  // 1 without outputs
   double argmax_agreement() const;      // in percent, of the first output
 };
 

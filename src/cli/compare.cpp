@@ -1,0 +1,76 @@
+#include "measure/compare.h"
+
+#include "base/table.h"
+#include "base/text.h"
+#include "cli/networks.h"
+#include "measure/causes.h"
+#include "report/json.h"
+
+namespace narrow::cli {
+namespace {
+
+std::string db(double x) { return std::isinf(x) && x > 0 ? "exact" : fmt::format("{:.1f}", x); }
+
+std::string text_of(const Comparison& comparison, bool all) {
+  Table table({{"layer"}, {"type"}, {"output"}, {"alone dB", Align::kRight}, {"alone cosine", Align::kRight}, {"total dB", Align::kRight}, {"total cosine", Align::kRight},
+               {"max |d|", Align::kRight}, {"clipped %", Align::kRight}});
+  const std::vector<std::size_t> order = by_damage(comparison);
+  const std::size_t shown = all ? order.size() : std::min<std::size_t>(order.size(), 20);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const LayerComparison& layer = comparison.layers[order[i]];
+    table.add_row({layer.node, layer.op, std::string(name_of(layer.params.dtype)), db(layer.isolated.sqnr_db()), fmt::format("{:.5f}", layer.isolated.cosine()), db(layer.cumulative.sqnr_db()),
+                   fmt::format("{:.5f}", layer.cumulative.cosine()), fmt::format("{:.4g}", layer.cumulative.max_abs()), fmt::format("{:.2f}", 100 * layer.clipped.share())});
+  }
+  std::string text = order.empty() ? std::string() : table.to_string();
+  if (shown < order.size()) text += fmt::format("... and {} more with less damage (-v shows all)\n", order.size() - shown);
+  Table outputs({{"output"}, {"total dB", Align::kRight}, {"cosine", Align::kRight}, {"max |d|", Align::kRight}, {"same argmax", Align::kRight}});
+  for (const OutputComparison& output : comparison.outputs) {
+    outputs.add_row({output.name, db(output.metrics.sqnr_db()), fmt::format("{:.5f}", output.metrics.cosine()), fmt::format("{:.4g}", output.metrics.max_abs()),
+                     fmt::format("{}/{}", output.same_argmax, comparison.samples)});
+  }
+  return (text.empty() ? text : text + "\n") + outputs.to_string();
+}
+
+// Bit equality of the outputs as the networks give them, integers included.
+Status compare_exactly(const Network& first, const Network& second, const Dataset& dataset, Progress& progress) {
+  Executor run_first(first.graph), run_second(second.graph);
+  for (std::int64_t i = 0; i < dataset.size(); ++i) {
+    NARROW_TRY(check_cancelled());
+    const Sample sample = NARROW_TRY(dataset.load(i));
+    const std::vector<Tensor> a = NARROW_TRY(run_real(run_first, sample.inputs)), b = NARROW_TRY(run_real(run_second, sample.inputs));
+    if (a.size() != b.size()) return error("the networks have {} and {} outputs", a.size(), b.size());
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      if (a[k].same_bytes(b[k])) continue;
+      return error("output '{}' differs on sample '{}'", first.graph.value(first.graph.outputs()[k]).name, sample.name)
+          .with_help("`narrow compare` without --exact shows by how much")
+          .with_exit_code(ExitCode::kGateFailed);
+    }
+    progress.step(i + 1, dataset.size(), "samples");
+  }
+  return print_result(fmt::format("equal: {} outputs on {} samples, bit for bit\n", first.graph.outputs().size(), dataset.size()));
+}
+
+}  // namespace
+
+Status run(const CompareCommand& command) {
+  Diagnostics diagnostics;
+  Progress progress(1, command.common.quiet);
+  progress.begin("compare");
+  const Network first = NARROW_TRY(load_network(command.first, command.shapes, diagnostics));
+  const Network second = NARROW_TRY(load_network(command.second, command.shapes, diagnostics));
+  const Recipe recipe = NARROW_TRY(recipe_for(command.data, {&first, &second}));
+  const auto dataset = NARROW_TRY(open_data(command.data, first.graph, recipe));
+  print_diagnostics(diagnostics, command.common);
+  if (command.exact) return compare_exactly(first, second, *dataset, progress);
+  if (first.integer) {
+    return error("'{}' is an artifact; a layer-by-layer comparison needs the float model first", command.first)
+        .with_help("narrow compare MODEL ARTIFACT; two artifacts can be compared with --exact")
+        .with_exit_code(ExitCode::kUsage);
+  }
+  const Comparison comparison = NARROW_TRY(compare_layers(first.graph, second.graph, *dataset, {.samples = dataset->size()}, progress));
+  progress.end(fmt::format("{} samples", comparison.samples));
+  NARROW_TRY(print_result(command.common.json ? comparison_json(comparison).dump() + "\n" : text_of(comparison, command.common.verbose)));
+  return check_gates(command.gates, {{"sqnr", comparison.lowest_output_sqnr()}, {"cosine", comparison.lowest_output_cosine()}, {"agreement", comparison.argmax_agreement()}});
+}
+
+}  // namespace narrow::cli

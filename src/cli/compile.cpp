@@ -1,0 +1,28 @@
+#include "base/text.h"
+#include "cli/networks.h"
+#include "compile/products.h"
+#include "report/summary.h"
+
+namespace narrow::cli {
+
+Status run(const CompileCommand& command) {
+  Progress progress(static_cast<int>(kPhases.size()), command.common.quiet);
+  const CompileResult result = NARROW_TRY(compile(command.options, progress));
+  print_diagnostics(result.diagnostics, command.common);
+  if (result.report.is_null()) return {};  // --stop-after
+  if (command.common.json) {
+    NARROW_TRY(print_result(result.report.dump() + "\n"));
+  } else {
+    std::string text = summary_text(result.report, {.rows = command.common.verbose ? SIZE_MAX : 12});
+    if (!command.options.output.empty()) {
+      const ProductPaths paths = product_paths(command.options.output);
+      text += fmt::format("wrote     {}\n", join({paths.artifact, paths.qdq, paths.plan, paths.report, paths.page}, ", "));
+    }
+    NARROW_TRY(print_result(text));
+  }
+  const Comparison& comparison = result.comparison;
+  if (comparison.samples == 0 && !command.gates.empty()) return error("--min-metric needs a comparison, and nothing was compared").with_help("give --data and --compare-samples").with_exit_code(ExitCode::kUsage);
+  return check_gates(command.gates, {{"sqnr", comparison.lowest_output_sqnr()}, {"cosine", comparison.lowest_output_cosine()}, {"agreement", comparison.argmax_agreement()}});
+}
+
+}  // namespace narrow::cli

@@ -1,0 +1,79 @@
+#include "cli/networks.h"
+
+#include <cstdio>
+
+#include "artifact/artifact.h"
+#include "base/file.h"
+#include "base/text.h"
+
+namespace narrow::cli {
+
+bool is_artifact(const std::string& file) {
+  const auto mapped = MappedFile::open(file);
+  return mapped && looks_like_artifact((*mapped)->bytes());
+}
+
+Result<Network> load_network(const std::string& file, const std::map<std::string, Shape>& shapes, Diagnostics& diagnostics) {
+  if (!is_artifact(file)) return Network{.file = file, .graph = NARROW_TRY(load_float_graph(file, shapes, diagnostics))};
+  Artifact artifact = NARROW_TRY(read_artifact(file));
+  return Network{.file = file,
+                 .integer = true,
+                 .graph = std::move(artifact.contents.graph),
+                 .recipe_text = std::move(artifact.contents.recipe),
+                 .target = std::move(artifact.contents.target)};
+}
+
+Result<Recipe> recipe_for(const DataChoice& data, const std::vector<const Network*>& networks) {
+  if (!data.recipe.empty()) return load_recipe(data.recipe);
+  for (const Network* network : networks) {
+    if (!network->recipe_text.empty()) return parse_recipe(network->recipe_text, network->file);
+  }
+  return Recipe{};
+}
+
+Graph real_inputs(const Graph& graph) {
+  Graph inputs;
+  inputs.name = graph.name;
+  for (const ValueId id : graph.inputs()) {
+    const Value& v = graph.value(id);
+    inputs.add_input(v.name, v.quant ? DType::kF32 : v.dtype, v.shape);
+  }
+  return inputs;
+}
+
+Result<std::unique_ptr<Dataset>> open_data(const DataChoice& data, const Graph& graph, const Recipe& recipe) {
+  return open_dataset({.paths = data.paths, .first = data.first, .limit = data.samples}, real_inputs(graph), recipe);
+}
+
+void print_diagnostics(const Diagnostics& diagnostics, const Common& common) {
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    if (diagnostic.severity == Severity::kNote && !common.verbose) continue;
+    if (diagnostic.severity == Severity::kNote && common.quiet) continue;
+    std::fprintf(stderr, "%s\n", diagnostic.to_string().c_str());
+  }
+}
+
+Status print_result(const std::string& text) {
+  const std::size_t written = std::fwrite(text.data(), 1, text.size(), stdout);
+  if (written != text.size() || std::fflush(stdout) != 0) return error("cannot write the result to stdout").with_help("is the disk full, or the pipe closed?");
+  return {};
+}
+
+Status check_gates(const std::vector<Gate>& gates, const std::vector<std::pair<std::string, double>>& known) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : known) names.push_back(name);
+  for (const Gate& gate : gates) {
+    const auto found = std::find_if(known.begin(), known.end(), [&](const auto& entry) { return lower_case(entry.first) == lower_case(gate.metric); });
+    if (found == known.end()) {
+      return error("unknown metric '{}' in --min-metric, wanted one of {}", gate.metric, join(names, ", ")).with_help(did_you_mean(gate.metric, names)).with_exit_code(ExitCode::kUsage);
+    }
+    if (!(found->second >= gate.at_least)) {
+      return error("{} is {:.4g}, wanted at least {:.4g}", found->first, found->second, gate.at_least)
+          .with_help("the most damaged layers stand at the top of the table; `narrow report` shows why")
+          .with_exit_code(ExitCode::kGateFailed);
+    }
+  }
+  return {};
+}
+
+}  // namespace narrow::cli

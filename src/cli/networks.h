@@ -1,0 +1,42 @@
+// What a command was given as a network: a model (float, simplified) or an artifact (integer), told apart by content.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "base/progress.h"
+#include "cli/commands.h"
+#include "data/dataset.h"
+#include "run/executor.h"
+
+namespace narrow::cli {
+
+struct Network {
+  std::string file;
+  bool integer = false;
+  Graph graph;
+  std::string recipe_text = {};  // of an artifact
+  std::string target = {};       // of an artifact
+};
+
+Result<Network> load_network(const std::string& file, const std::map<std::string, Shape>& shapes, Diagnostics& diagnostics);
+bool is_artifact(const std::string& file);
+
+// The recipe file if one is given, else that of the first artifact among the networks, else defaults.
+Result<Recipe> recipe_for(const DataChoice& data, const std::vector<const Network*>& networks);
+Result<std::unique_ptr<Dataset>> open_data(const DataChoice& data, const Graph& graph, const Recipe& recipe);
+
+// Samples carry real numbers: an integer network's inputs as they were before quantization.
+Graph real_inputs(const Graph& graph);
+
+// Findings and progress of a command, on stderr.
+void print_diagnostics(const Diagnostics& diagnostics, const Common& common);
+// Prints text, or the JSON when wanted, on stdout. Error when stdout cannot be written (disk full).
+Status print_result(const std::string& text);
+
+// ExitCode::kGateFailed naming metric, found and wanted; kUsage for a metric that is not among `known`.
+Status check_gates(const std::vector<Gate>& gates, const std::vector<std::pair<std::string, double>>& known);
+}  // namespace narrow::cli

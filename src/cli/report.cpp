@@ -1,0 +1,42 @@
+#include <filesystem>
+
+#include "artifact/artifact.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/networks.h"
+#include "compile/products.h"
+#include "report/html.h"
+#include "report/json.h"
+
+namespace narrow::cli {
+namespace {
+
+// OUT, OUT.narrow or OUT.report.json; the saved report is preferred, it also knows the times.
+Result<Json> read_report(const std::string& file, std::string& page) {
+  const ProductPaths paths = product_paths(file);
+  page = paths.page;
+  std::string source = file;
+  if (file.ends_with(".report.json")) page = product_paths(file.substr(0, file.size() - std::string(".report.json").size())).page;
+  else if (std::filesystem::exists(paths.report)) source = paths.report;
+  else if (std::filesystem::exists(paths.artifact)) source = paths.artifact;
+  const bool artifact = is_artifact(source);
+  const std::string text = NARROW_TRY(artifact ? read_artifact(source).map([](const Artifact& a) { return a.contents.report; }) : read_file(source));
+  if (artifact && text.empty()) return error("artifact '{}' carries no report", source).with_help("compile the model again");
+  if (!trim(text).starts_with("{")) return error("'{}' is not a narrow report", source).with_help("`narrow compile MODEL -o OUT` writes OUT.report.json");
+  const Json report = NARROW_TRY(parse_json(text, source));
+  NARROW_TRY(verify_report(report, source));
+  return report;
+}
+
+}  // namespace
+
+Status run(const ReportCommand& command) {
+  std::string page;
+  const Json report = NARROW_TRY(read_report(command.file, page));
+  if (command.common.json) return print_result(report.dump() + "\n");
+  if (!command.output.empty()) page = command.output;
+  NARROW_TRY(write_file(page, report_html(report)));
+  return print_result(fmt::format("wrote {}\n", page));
+}
+
+}  // namespace narrow::cli

@@ -1,0 +1,167 @@
+#include "compile/compile.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "calibrate/calibrate.h"
+#include "compile/path.h"
+#include "compile/products.h"
+#include "data/dataset.h"
+#include "data/input_check.h"
+#include "lower/lower.h"
+#include "model/import.h"
+#include "report/json.h"
+
+namespace narrow {
+namespace {
+
+constexpr const char* kDefaultTarget = "generic-int8";
+
+Status check_options(const CompileOptions& options) {
+  const std::vector<std::string> phases(kPhases.begin(), kPhases.end());
+  if (!options.stop_after.empty() && std::find(phases.begin(), phases.end(), options.stop_after) == phases.end()) {
+    return error("unknown phase '{}' to stop after, wanted one of {}", options.stop_after, join(phases, ", "))
+        .with_help(did_you_mean(options.stop_after, phases))
+        .with_exit_code(ExitCode::kUsage);
+  }
+  const bool before_data = options.stop_after == "import" || options.stop_after == "simplify";
+  if (options.data.empty() && options.stats.empty() && options.plan.empty() && !before_data) {
+    return error("no calibration data given").with_help("--data FOLDER of images, .npy, .npz or raw files; some 64 typical samples without labels are enough").with_exit_code(ExitCode::kUsage);
+  }
+  if (!options.dump_dir.empty() && !std::filesystem::is_directory(options.dump_dir)) {
+    return error("cannot dump to '{}': no such folder", options.dump_dir).with_help("create the folder first");
+  }
+  return options.output.empty() ? Status{} : check_products_writable(options.output);
+}
+
+Status read_wishes(const CompileOptions& options, CompileResult& result) {
+  if (!options.recipe.empty()) {
+    result.recipe = NARROW_TRY(load_recipe(options.recipe));
+    result.recipe_text = NARROW_TRY(read_file(options.recipe));
+  }
+  if (options.samples > 0) result.recipe.samples = options.samples;
+  const std::string& wanted = !options.target.empty() ? options.target : result.recipe.target;
+  result.target = NARROW_TRY(load_target(wanted.empty() ? kDefaultTarget : wanted));
+  return {};
+}
+
+// How files become inputs and what these look like, before minutes are spent on them.
+Status look_at(const Dataset& dataset, CompileResult& result) {
+  const std::vector<InputStatistics> seen = NARROW_TRY(measure_inputs(dataset, result.graph, result.recipe));
+  check_inputs(seen, result.graph, result.recipe, result.diagnostics);
+  for (const std::string& line : split(dataset.formula(), '\n')) {
+    if (!line.empty()) result.data.push_back(line);
+  }
+  for (const InputStatistics& input : seen) {
+    result.data.push_back(fmt::format("{} as fed: min {:.4g}, max {:.4g}, mean {:.4g}, deviation {:.4g} over {} samples", input.name, input.all.min, input.all.max, input.all.mean,
+                                      input.all.deviation, input.samples));
+  }
+  return {};
+}
+
+// Statistics of this graph: of an earlier run, or none when a plan is given and there are no data, or from the data.
+Result<Stats> statistics(const CompileOptions& options, const CompileResult& result, const Dataset* dataset, Progress& progress, Diagnostics& diagnostics) {
+  if (!options.stats.empty()) return load_stats(options.stats, result.graph);
+  if (dataset == nullptr) {
+    Stats none;
+    none.graph_hash = result.graph.hash();
+    return none;
+  }
+  const std::vector<ValueId> sites = quantizer_sites(result.graph, result.recipe, result.target);
+  return calibrate(result.graph, sites, *dataset, {.limit = result.recipe.samples, .progress = &progress, .diagnostics = &diagnostics});
+}
+
+Result<Plan> decide(const CompileOptions& options, CompileResult& result) {
+  if (options.plan.empty()) return make_plan(result.graph, result.stats, result.recipe, result.target, result.diagnostics);
+  Plan plan = NARROW_TRY(Plan::from_text(NARROW_TRY(read_file(options.plan)), options.plan));
+  NARROW_TRY(plan.verify(result.graph, result.target));
+  return plan;
+}
+
+// Samples that calibration did not see, when there are any.
+Result<Comparison> compare(const CompileOptions& options, CompileResult& result, const Dataset* dataset, Progress& progress) {
+  if (dataset == nullptr || options.compare_samples <= 0) {
+    result.compared_on = "nothing (no data)";
+    return Comparison{};
+  }
+  const bool fresh = dataset->size() - result.recipe.samples >= options.compare_samples;
+  const CompareOptions which{.first = fresh ? result.recipe.samples : 0, .samples = options.compare_samples};
+  Comparison comparison = NARROW_TRY(compare_layers(result.graph, result.network, *dataset, which, progress));
+  result.compared_on = fmt::format("{} samples that calibration {}", comparison.samples, fresh ? "did not see" : "saw as well");
+  return comparison;
+}
+
+Json tell(const CompileOptions& options, const CompileResult& result, const Progress& progress, std::uint64_t artifact_bytes) {
+  std::error_code none;
+  const std::uintmax_t model_bytes = std::filesystem::file_size(options.model, none);
+  return report_json({.model = std::filesystem::path(options.model).filename().string(),
+                      .target = result.target,
+                      .recipe = std::filesystem::path(options.recipe).filename().string(),
+                      .graph = result.graph,
+                      .stats = result.stats,
+                      .plan = result.plan,
+                      .network = result.network,
+                      .comparison = result.comparison,
+                      .compared_on = result.compared_on,
+                      .data = result.data,
+                      .initiative = {"simplified the graph: " + Path::describe(result.passes)},
+                      .diagnostics = result.diagnostics.all(),
+                      .times = progress.times(),
+                      .float_bytes = none ? 0 : model_bytes,
+                      .artifact_bytes = artifact_bytes});
+}
+
+std::string describe(const Comparison& comparison, const CompileResult& result) {
+  if (comparison.samples == 0) return "skipped: no data";
+  return fmt::format("output {:.1f} dB on {}", comparison.lowest_output_sqnr(), result.compared_on);
+}
+
+}  // namespace
+
+Result<Graph> load_float_graph(const std::string& model, const std::map<std::string, Shape>& input_shapes, Diagnostics& diagnostics) {
+  Graph graph = NARROW_TRY(import_onnx(model, {.input_shapes = input_shapes}, diagnostics));
+  NARROW_TRY(run_passes(graph));
+  return graph;
+}
+
+Result<CompileResult> compile(const CompileOptions& options, Progress& progress) {
+  CompileResult result;
+  NARROW_TRY(check_options(options));
+  NARROW_TRY(read_wishes(options, result));
+  Path path(options, progress);
+
+  result.graph = NARROW_TRY(import_onnx(options.model, {.input_shapes = options.input_shapes}, result.diagnostics));
+  if (NARROW_TRY(path.done(Path::describe(result.graph), "graph", [&] { return Path::print(result.graph); }))) return result;
+
+  result.passes = NARROW_TRY(run_passes(result.graph, {.disabled = options.disabled_passes}));
+  if (NARROW_TRY(path.done(Path::describe(result.passes), "graph", [&] { return Path::print(result.graph); }))) return result;
+
+  std::unique_ptr<Dataset> dataset;
+  if (!options.data.empty()) dataset = NARROW_TRY(open_dataset({.paths = options.data}, result.graph, result.recipe));
+  if (dataset) NARROW_TRY(look_at(*dataset, result));
+  result.stats = NARROW_TRY(statistics(options, result, dataset.get(), progress, result.diagnostics));
+  if (NARROW_TRY(path.done(fmt::format("{} samples, {} values", result.stats.samples, result.stats.values.size()), "stats",
+                           [&] { return result.stats.to_json().dump(-1); }))) return result;
+
+  result.plan = NARROW_TRY(decide(options, result));
+  if (NARROW_TRY(path.done(fmt::format("{} activations, {} constants, {} float islands", result.plan.activations.size(), result.plan.constants.size(), result.plan.islands.size()),
+                           "plan", [&] { return result.plan.to_text(); }))) return result;
+
+  result.network = NARROW_TRY(lower(result.graph, result.plan, result.target));
+  if (NARROW_TRY(path.done(Path::describe(result.network), "graph", [&] { return Path::print(result.network); }))) return result;
+
+  result.comparison = NARROW_TRY(compare(options, result, dataset.get(), progress));
+  if (NARROW_TRY(path.done(describe(result.comparison, result), "json", [&] { return comparison_json(result.comparison).dump(); }))) return result;
+
+  NARROW_TRY(check_cancelled());
+  result.report = tell(options, result, progress, 0);
+  const std::string artifact = pack(result, std::filesystem::path(options.model).stem().string());
+  result.report = tell(options, result, progress, artifact.size());
+  if (!options.output.empty()) NARROW_TRY(write_products(result, artifact, options.output));
+  NARROW_TRY(path.done(options.output.empty() ? human_bytes(static_cast<double>(artifact.size())) : product_paths(options.output).artifact));
+  return result;
+}
+
+}  // namespace narrow
