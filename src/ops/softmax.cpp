@@ -79,15 +79,13 @@ QuantRule quant_rule(const Graph&, const Node&) {
 // exp(-d * scale) for the distance d = 0..255 from the row's largest code, in Q0.31 by gemmlowp's polynomial.
 Tensor fixed_table(float x_scale) {
   // Distances become Q5.26 by a multiplier above one, as in TFLite's reference kernel; beyond its reach the term is 0.
-  const double real = std::clamp(static_cast<double>(x_scale) * 0x1p26, 1.0, 2147483647.0);
-  int exponent = 0;
-  auto multiplier = static_cast<std::int64_t>(std::nearbyint(std::frexp(real, &exponent) * 0x1p31));
-  if (multiplier == std::int64_t{1} << 31) multiplier /= 2, ++exponent;
+  const FixedPoint factor = to_fixed_point(std::clamp(static_cast<double>(x_scale) * 0x1p26, 1.0, 0x1p30 - 1));
+  const int exponent = 31 - factor.shift;
   const double reach = std::floor(31.0 * 0x1p26 / std::exp2(exponent));
   Tensor table(DType::kI32, {256});
   for (std::int32_t d = 0; d < 256; ++d) {
     const std::int32_t shifted = saturate32(-d * (std::int64_t{1} << exponent));
-    table.data<std::int32_t>()[d] = d <= reach ? exp_q31(high_product(shifted, static_cast<std::int32_t>(multiplier))) : 0;
+    table.data<std::int32_t>()[d] = d <= reach ? exp_q31(high_product(shifted, factor.multiplier)) : 0;
   }
   return table;
 }
@@ -102,7 +100,7 @@ Tensor float_table(float x_scale) {
 template <typename Fn>
 Tensor knots(const Fn& f) {
   Tensor table(DType::kI32, {513});
-  for (int i = 0; i <= 512; ++i) table.data<std::int32_t>()[i] = static_cast<std::int32_t>(std::nearbyint(32768.0 * f(i / 512.0)));
+  for (int i = 0; i <= 512; ++i) table.data<std::int32_t>()[i] = quantize(static_cast<float>(f(i / 512.0)), 0x1p-15F, 0, 0, 32768);
   return table;
 }
 
