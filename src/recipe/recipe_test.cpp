@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "calibrate/calibrators.h"
+#include "measure/decoders.h"
 #include "support.h"
 
 namespace narrow {
@@ -172,6 +174,17 @@ TEST(Recipe, ImpossibleValuesAreRejected) {
             "error: 'method' of 'calibration' is 'entropie', wanted one of: max, percentile, moving_average, kl, mse, sqnr");
   EXPECT_EQ(first_line("target: ort\ntarget: tflite\n"), "error: key 'target' stands twice in the same map");
   EXPECT_EQ(first_line("input: [\n").substr(0, 32), "error: 'r.yaml' is not valid YAM");
+}
+
+// The recipe stands below the stages that own these names; this keeps the two in step.
+TEST(Recipe, KnowsEveryCalibratorAndDecoder) {
+  for (const Calibrator& calibrator : calibrators()) {
+    EXPECT_EQ(test::must(parse_recipe(fmt::format("calibration: {{method: {}}}", calibrator.name), "r.yaml")).calibrator, calibrator.name);
+  }
+  EXPECT_EQ(error_of("calibration: {method: none}").find("wanted one of: max, percentile, moving_average, kl, mse, sqnr\n") != std::string::npos, calibrators().size() == 6);
+  for (const std::string& decoder : decoder_names()) {
+    EXPECT_EQ(test::must(parse_recipe("eval: {task: detect, decoder: " + decoder + "}", "r.yaml")).eval.decoder, decoder);
+  }
 }
 
 TEST(Recipe, EveryShippedExampleReads) {
