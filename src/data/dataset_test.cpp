@@ -325,7 +325,8 @@ TEST(Dataset, ShippedRecipesFeedTheReferencePixels) {
     EXPECT_EQ(data->size(), 1000);
     const Tensor raw = test::must(read_npy(shared + "/data/cifar10/test1000_u8_nhwc.npy"));
     const std::uint8_t* pixel = raw.data<std::uint8_t>() + (7 * 1024 + 5 * 32 + 9) * 3;
-    const float* x = test::must(data->load(7)).inputs[0].data<float>() + 5 * 32 + 9;
+    const Sample sample = test::must(data->load(7));
+    const float* x = sample.inputs[0].data<float>() + 5 * 32 + 9;
     EXPECT_NEAR(x[0], (pixel[0] / 255.0 - 0.485) / 0.229, 1e-6);
     EXPECT_NEAR(x[2048], (pixel[2] / 255.0 - 0.406) / 0.225, 1e-6);
   }
