@@ -58,6 +58,29 @@ void fill_bytes(std::byte* y, const void* fill, std::size_t element, std::int64_
   for (std::int64_t i = 0; i < count; ++i) std::memcpy(y + static_cast<std::size_t>(i) * element, fill, element);
 }
 
+// Blocks taken one by one from `source` (in blocks; -1: fill, whose bytes are `filled`). N: bytes of a block, 0: `bytes`.
+template <std::size_t N>
+void copy_blocks(const AxisSource& source, const std::byte* from, const std::byte* filled, std::byte* to, std::size_t bytes) {
+  const std::size_t size = N == 0 ? bytes : N;
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    std::memcpy(to + i * size, source[i] == -1 ? filled : from + static_cast<std::size_t>(source[i]) * size, size);
+  }
+}
+
+using CopyBlocks = void (*)(const AxisSource&, const std::byte*, const std::byte*, std::byte*, std::size_t);
+CopyBlocks copy_blocks_of(std::size_t bytes) {
+  switch (bytes) {
+    case 1: return copy_blocks<1>;
+    case 2: return copy_blocks<2>;
+    case 3: return copy_blocks<3>;
+    case 4: return copy_blocks<4>;
+    case 8: return copy_blocks<8>;
+    case 12: return copy_blocks<12>;
+    case 16: return copy_blocks<16>;
+    default: return copy_blocks<0>;
+  }
+}
+
 bool is_whole(const AxisSource& source, std::int64_t extent) {
   if (static_cast<std::int64_t>(source.size()) != extent) return false;
   for (std::int64_t i = 0; i < extent; ++i) {
@@ -86,6 +109,10 @@ void gather_axes(const Tensor& x, const std::vector<AxisSource>& source, const v
   for (std::size_t d = rank - 1; d-- > 0;) strides[d] = strides[d + 1] * x.shape()[d + 1];
   const std::vector<Run> runs = runs_of(source[rank - 1]);
   const auto row_extent = static_cast<std::int64_t>(source[rank - 1].size());
+  // Steps and repetitions give runs of single blocks.
+  const CopyBlocks one_by_one = static_cast<std::int64_t>(runs.size()) * 2 > row_extent ? copy_blocks_of(block_bytes) : nullptr;
+  std::vector<std::byte> filled_block(one_by_one != nullptr ? block_bytes : 0);
+  if (one_by_one != nullptr && fill != nullptr) fill_bytes(filled_block.data(), fill, element, block);
   const std::int64_t rows = y.elements() / (row_extent * block);
   const std::int64_t per_chunk = std::max<std::int64_t>(1, 16384 / (row_extent * block));
   parallel_for((rows + per_chunk - 1) / per_chunk, [&](std::int64_t chunk) {
@@ -102,6 +129,10 @@ void gather_axes(const Tensor& x, const std::vector<AxisSource>& source, const v
       std::byte* row = to + static_cast<std::size_t>(r * row_extent) * block_bytes;
       if (filled) {
         fill_bytes(row, fill, element, row_extent * block);
+        continue;
+      }
+      if (one_by_one != nullptr) {
+        one_by_one(source[rank - 1], from + static_cast<std::size_t>(offset) * element, filled_block.data(), row, block_bytes);
         continue;
       }
       for (const Run& run : runs) {
