@@ -137,17 +137,15 @@ void run_integer(RunContext& ctx) {
   for (std::size_t i = 0; i < sums.size(); ++i) store_code(ctx.outputs[0], static_cast<std::int64_t>(i), grid.code(sums[i], rescale));
 }
 
-// Over height and width of channels-last maps it is ONNX's GlobalAveragePool, for which runtimes have integer kernels.
+// By the time it is exported the map is channels-first again: over height and width it is ONNX's GlobalAveragePool, for
+// which runtimes have integer kernels.
 Status denormalize(RewriteContext& ctx) {
   const auto axes = ctx.node().attrs.get_ints("axes");
   const bool sum = ctx.node().op == "ReduceSum";
-  if (!sum && ctx.input(0).shape.size() == 4 && axes == std::vector<std::int64_t>{1, 2}) {
+  if (!sum && ctx.input(0).shape.size() == 4 && axes == std::vector<std::int64_t>{2, 3}) {
     ctx.graph.set_op(ctx.node_id, "GlobalAveragePool");
     ctx.attrs().erase("axes");
-    NARROW_TRY(ctx.input_to_channels_first(0));
-    const Shape y = ctx.graph.value(ctx.results[0]).shape;
-    ctx.graph.set_type(ctx.results[0], {DType::kF32, {y[0], y[3], y[1], y[2]}});
-    return ctx.result_to_channels_last(0);
+    return {};
   }
   ctx.attrs().set("keepdims", 1);
   if (ctx.opset < (sum ? 13 : 18)) return {};
