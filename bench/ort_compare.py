@@ -21,6 +21,7 @@ def ort_milliseconds(model, threads, seconds):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
+    options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     rng = numpy.random.default_rng(1)
     feeds = {}
