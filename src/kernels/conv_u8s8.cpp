@@ -11,15 +11,16 @@
 #include "kernels/requantize_row.h"
 
 namespace narrow {
-namespace {
 
-const ConvTileSet& tile_set(Isa isa) {
+const ConvTileSet& conv_tile_set(Isa isa) {
 #if defined(__x86_64__)
   if (isa == Isa::kAvx512Vnni) return conv_tiles_avx512vnni();
   if (isa == Isa::kAvx2) return conv_tiles_avx2();
 #endif
   return conv_tiles_portable();
 }
+
+namespace {
 
 // Up to 32 output channels of one group.
 struct Panel {
@@ -53,7 +54,7 @@ ConvShape flattened(ConvShape s) {
 class TiledConv final : public ConvU8S8 {
  public:
   TiledConv(const ConvU8S8Problem& problem, Isa isa)
-      : shape_(flattened(problem.shape)), tiles_(tile_set(isa)), zero_point_(problem.x_zero_point), element_bytes_(tiles_.widened ? 2 : 1),
+      : shape_(flattened(problem.shape)), tiles_(conv_tile_set(isa)), zero_point_(problem.x_zero_point), element_bytes_(tiles_.widened ? 2 : 1),
         y_bytes_(problem.output_i16 ? 2 : 1),
         requantizer_({problem.rescale, static_cast<std::size_t>(shape_.out_c)}, problem.rounding,
                      {problem.y_zero_point, problem.y_min, problem.y_max, problem.output_i16}, isa) {

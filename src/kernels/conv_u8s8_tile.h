@@ -35,6 +35,9 @@ struct ConvTileSet {
   ConvTileFn half[16] = {};    // panels of 16 channels
 };
 
+// Of a resolved instruction set.
+const ConvTileSet& conv_tile_set(Isa isa);
+
 const ConvTileSet& conv_tiles_portable();
 const ConvTileSet& conv_tiles_avx2();
 const ConvTileSet& conv_tiles_avx512vnni();

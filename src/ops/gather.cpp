@@ -36,6 +36,34 @@ Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
   return std::vector<TensorType>{{x.dtype, std::move(shape)}};
 }
 
+// Output rows [first, last): row k of `row` bytes comes from x's row (k / indices) * extent + indices[k % indices]. T has the size of
+// a row, or is std::byte for rows of any size.
+template <typename T>
+void gather_rows(const std::byte* from, std::byte* to, const std::vector<std::int64_t>& indices, std::int64_t extent, std::int64_t first, std::int64_t last,
+                 std::size_t row) {
+  const auto copy = [&](std::int64_t k, std::int64_t source) {
+    if constexpr (std::is_same_v<T, std::byte>) {
+      std::memcpy(to + static_cast<std::size_t>(k) * row, from + static_cast<std::size_t>(source) * row, row);
+    } else {
+      reinterpret_cast<T*>(to)[k] = reinterpret_cast<const T*>(from)[source];
+    }
+  };
+  const auto count = static_cast<std::int64_t>(indices.size());
+  if (count == 1) {
+    for (std::int64_t k = first, source = first * extent + indices[0]; k < last; ++k, source += extent) copy(k, source);
+    return;
+  }
+  std::int64_t base = first / count * extent;
+  auto index = static_cast<std::size_t>(first % count);
+  for (std::int64_t k = first; k < last; ++k) {
+    copy(k, base + indices[index]);
+    if (++index == indices.size()) {
+      index = 0;
+      base += extent;
+    }
+  }
+}
+
 void run(RunContext& ctx) {
   const Tensor& x = ctx.inputs[0];
   const auto axis = static_cast<std::size_t>(ctx.node.attrs.get_int("axis"));
@@ -50,9 +78,13 @@ void run(RunContext& ctx) {
   const auto count = static_cast<std::int64_t>(indices.size());
   const std::int64_t total = outer * count, per_chunk = std::max<std::int64_t>(1, 65536 / static_cast<std::int64_t>(row));
   parallel_for((total + per_chunk - 1) / per_chunk, [&](std::int64_t chunk) {
-    for (std::int64_t k = chunk * per_chunk; k < std::min(total, (chunk + 1) * per_chunk); ++k) {
-      const std::int64_t source = k / count * extent + indices[static_cast<std::size_t>(k % count)];
-      std::memcpy(to + static_cast<std::size_t>(k) * row, from + static_cast<std::size_t>(source) * row, row);
+    const std::int64_t first = chunk * per_chunk, last = std::min(total, first + per_chunk);
+    // Short rows (channel shuffles) are single loads and stores.
+    switch (row) {
+      case 1: return gather_rows<std::uint8_t>(from, to, indices, extent, first, last, row);
+      case 2: return gather_rows<std::uint16_t>(from, to, indices, extent, first, last, row);
+      case 4: return gather_rows<std::uint32_t>(from, to, indices, extent, first, last, row);
+      default: return gather_rows<std::byte>(from, to, indices, extent, first, last, row);
     }
   });
 }

@@ -1,7 +1,10 @@
 // MatMul: the product of two computed operands [..., M, K] and [..., K, N] with broadcast batch axes. A constant right-hand
 // matrix makes it a Gemm.
+#include <algorithm>
+
 #include "base/parallel.h"
 #include "kernels/float_backend.h"
+#include "kernels/matmul_u8u8.h"
 #include "ops/integer_output.h"
 
 namespace narrow {
@@ -151,6 +154,52 @@ void run_integer(RunContext& ctx) {
   });
 }
 
+class ProductOfBytes final : public Kernel {
+ public:
+  void run(RunContext& ctx) override {
+    const Shape &sa = ctx.inputs[0].shape(), &sb = ctx.inputs[1].shape(), &sy = ctx.outputs[0].shape();
+    if (!tried_) {
+      tried_ = true;
+      const CodeGrid grid = read_code_grid(ctx.node);
+      product_ = make_matmul_u8u8({.m = sy[sy.size() - 2],
+                                   .n = sy.back(),
+                                   .k = sa.back(),
+                                   .a_zero_point = static_cast<std::int32_t>(ctx.node.attrs.get_int("a_zero_point")),
+                                   .b_zero_point = static_cast<std::int32_t>(ctx.node.attrs.get_int("b_zero_point")),
+                                   .rescale = read_rescales(ctx, 2)[0],
+                                   .rounding = grid.rounding,
+                                   .grid = {grid.zero_point, grid.low, grid.high, ctx.outputs[0].dtype() == DType::kI16}});
+      for_batches(sa, sb, sy, [&](std::int64_t a, std::int64_t b, std::int64_t y) { batches_.push_back({a, b, y}); });
+    }
+    if (product_ == nullptr) return run_integer(ctx);
+    const std::uint8_t *a = ctx.inputs[0].data<std::uint8_t>(), *b = ctx.inputs[1].data<std::uint8_t>();
+    auto* y = static_cast<std::byte*>(ctx.outputs[0].raw());
+    const auto element = static_cast<std::int64_t>(size_of(ctx.outputs[0].dtype()));
+    // Small products (attention heads of small networks) are not worth waking another thread.
+    constexpr std::int64_t kFewMacs = 200'000;
+    const auto count = static_cast<std::int64_t>(batches_.size()), per_job = std::max<std::int64_t>(1, kFewMacs / (sy[sy.size() - 2] * sy.back() * sa.back() + 1));
+    parallel_for((count + per_job - 1) / per_job, [&](std::int64_t job) {
+      for (std::int64_t i = job * per_job; i < std::min(count, (job + 1) * per_job); ++i) {
+        const Batch& batch = batches_[static_cast<std::size_t>(i)];
+        product_->run(a + batch.a, b + batch.b, y + batch.y * element);
+      }
+    });
+  }
+
+ private:
+  struct Batch {
+    std::int64_t a, b, y;  // offsets in elements
+  };
+  bool tried_ = false;
+  std::unique_ptr<MatMulU8U8> product_;
+  std::vector<Batch> batches_;
+};
+
+std::unique_ptr<Kernel> prepare_integer(const Graph& graph, const Node& node) {
+  const bool bytes = graph.value(node.inputs[0]).dtype == DType::kU8 && graph.value(node.inputs[1]).dtype == DType::kU8;
+  return bytes ? std::make_unique<ProductOfBytes>() : nullptr;
+}
+
 }  // namespace
 
 extern const OpDef op_mat_mul;
@@ -164,6 +213,6 @@ constinit const OpDef op_mat_mul{.name = "MatMul",
                                  .lower = lower};
 
 extern const OpDef op_qmatmul;
-constinit const OpDef op_qmatmul{.name = "qmatmul", .summary = "matrix product of two operands of codes", .onnx = false, .infer = infer_integer, .run = run_integer};
+constinit const OpDef op_qmatmul{.name = "qmatmul", .summary = "matrix product of two operands of codes", .onnx = false, .infer = infer_integer, .run = run_integer, .prepare = prepare_integer};
 
 }  // namespace narrow
