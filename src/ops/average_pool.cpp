@@ -183,6 +183,8 @@ void run_integer(RunContext& ctx) {
 }
 
 Status denormalize(RewriteContext& ctx) {
+  const auto dilations = ctx.node().attrs.get_ints("dilations");
+  if (std::all_of(dilations.begin(), dilations.end(), [](std::int64_t d) { return d == 1; })) ctx.attrs().erase("dilations");  // since opset 19
   NARROW_TRY(ctx.input_to_channels_first(0));
   const Shape y = ctx.graph.value(ctx.results[0]).shape;
   ctx.graph.set_type(ctx.results[0], {DType::kF32, {y[0], y[3], y[1], y[2]}});
@@ -194,6 +196,7 @@ Status denormalize(RewriteContext& ctx) {
 extern const OpDef op_average_pool;
 constinit const OpDef op_average_pool{.name = "AveragePool",
                                       .summary = "mean over windows (1-D and 2-D)",
+                                      .channels_last = true,
                                       .normalize = normalize,
                                       .denormalize = denormalize,
                                       .infer = infer,

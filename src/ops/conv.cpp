@@ -136,6 +136,7 @@ Status denormalize(RewriteContext& ctx) {
 extern const OpDef op_conv;
 constinit const OpDef op_conv{.name = "Conv",
                               .summary = "convolution (1-D and 2-D, grouped, dilated)",
+                              .channels_last = true,
                               .normalize = normalize,
                               .denormalize = denormalize,
                               .infer = infer,

@@ -103,6 +103,7 @@ Status denormalize(RewriteContext& ctx) {
 extern const OpDef op_max_pool;
 constinit const OpDef op_max_pool{.name = "MaxPool",
                                   .summary = "maximum over windows (1-D and 2-D, dilated)",
+                                  .channels_last = true,
                                   .normalize = normalize,
                                   .denormalize = denormalize,
                                   .infer = infer,

@@ -116,6 +116,7 @@ struct OpDef {
   int until_opset = 21;
   bool onnx = true;                    // false: internal or integer operator, cannot be imported
   bool view = false;                   // output 0 has the bytes of input 0 (Reshape)
+  bool channels_last = false;          // works on [N, ..., C] maps only: normalize and denormalize wrap the node in Transposes
   bool folds_shape = false;            // result depends on the input's static shape only (Shape): constant at import
 
   Status (*normalize)(RewriteContext& ctx) = nullptr;

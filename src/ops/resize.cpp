@@ -318,6 +318,7 @@ extern const OpDef op_resize;
 constinit const OpDef op_resize{.name = "Resize",
                                 .summary = "resampling of height and width (nearest, linear, cubic)",
                                 .since_opset = 10,
+                                .channels_last = true,
                                 .normalize = normalize,
                                 .denormalize = denormalize,
                                 .infer = infer,

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs the real models of ../shared through ONNX Runtime and through our float executor, on real inputs preprocessed as
-../shared/MODELS.md says, and compares: max |difference| <= 1e-4 of the range of each output. Also counts what the passes left.
+../shared/MODELS.md says, and compares: max |difference| <= 1e-4 of the range of each output. The graph after all passes, written as ONNX and run by ONNX
+Runtime, must agree too. Prints what operators the passes left.
 
 usage: agree.py FLOAT_OUTPUTS_BINARY [MODEL...]
 """
@@ -69,28 +70,36 @@ MODELS = {
 }
 
 
-def compare(binary, name, folder):
-    """Largest difference relative to the range of its output, over all samples and outputs; and what the binary printed."""
-    path = SHARED / "models" / f"{name}.onnx"
+def session_of(path):
     # Without graph optimizations: version 1.20 merges the Pad of FastestDet into an AveragePool that then no longer counts
     # the padding, which changes its outputs by 0.48.
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def compare(binary, name, folder):
+    """Largest difference relative to the range of its output, over all samples and outputs; and what the binary printed."""
+    path = SHARED / "models" / f"{name}.onnx"
+    session = session_of(path)
+    again = None
     worst, printed = 0.0, ""
     for sample in MODELS[name]():
         sample = np.ascontiguousarray(sample, dtype=np.float32)
         expected = session.run(None, {session.get_inputs()[0].name: sample})
         (folder / "in.bin").write_bytes(sample.tobytes())
-        run = subprocess.run([binary, path, folder, folder / "in.bin"], capture_output=True, text=True)
+        run = subprocess.run([binary, path, folder, "--export", folder / "exported.onnx", folder / "in.bin"], capture_output=True, text=True)
         if run.returncode != 0:
             return float("inf"), run.stderr.strip()
         printed = run.stdout.strip()
+        again = again or session_of(folder / "exported.onnx")
+        exported = again.run(None, {session.get_inputs()[0].name: sample})
         for i, wanted in enumerate(expected):
             got = np.frombuffer((folder / f"{i}.bin").read_bytes(), np.float32)
             if got.size != wanted.size:
                 return float("inf"), f"output {i} has {got.size} elements, wanted {wanted.size}"
-            worst = max(worst, float(np.abs(got - wanted.ravel()).max() / (wanted.max() - wanted.min())))
+            for values in (got, exported[i].ravel()):
+                worst = max(worst, float(np.abs(values - wanted.ravel()).max() / (wanted.max() - wanted.min())))
     return worst, printed
 
 

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "graph/text.h"
+#include "model/export_onnx.h"
 #include "model/import.h"
 #include "ops/op_def.h"
 #include "passes/passes.h"
@@ -16,7 +17,7 @@ namespace narrow {
 namespace {
 
 struct Arguments {
-  std::string model, folder, text;
+  std::string model, folder, text, exported;
   bool passes = true;
   std::vector<std::string> inputs;
 };
@@ -26,6 +27,7 @@ Status run(const Arguments& arguments) {
   Graph graph = NARROW_TRY(import_onnx(arguments.model, {}, diagnostics));
   if (arguments.passes) NARROW_TRY(run_passes(graph));
   if (!arguments.text.empty()) NARROW_TRY(write_file(arguments.text, print_graph(graph, {.max_inline_elements = 16})));
+  if (!arguments.exported.empty()) NARROW_TRY(export_onnx(graph, arguments.exported));
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
     const Value& v = graph.value(graph.inputs()[i]);
@@ -59,10 +61,11 @@ int main(int argc, char** argv) {
     const std::string word = argv[i];
     if (word == "--no-passes") arguments.passes = false;
     else if (word == "--text" && i + 1 < argc) arguments.text = argv[++i];
+    else if (word == "--export" && i + 1 < argc) arguments.exported = argv[++i];
     else places.push_back(word);
   }
   if (places.size() < 2) {
-    std::fprintf(stderr, "usage: float_outputs MODEL OUT_DIR [--no-passes] [--text FILE] INPUT.bin...\n");
+    std::fprintf(stderr, "usage: float_outputs MODEL OUT_DIR [--no-passes] [--text FILE] [--export FILE] INPUT.bin...\n");
     return 2;
   }
   arguments.model = places[0];
