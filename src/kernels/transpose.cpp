@@ -65,6 +65,20 @@ void copy_rows(std::vector<Axis> axes, const std::byte* x, std::byte* y, std::si
   });
 }
 
+// y[r * pitch + c] = x[r + c * plane] for the few c < kCount: images between planes and pixels.
+template <int kCount, typename T>
+void interleave(const T* __restrict x, std::int64_t plane, T* __restrict y, std::int64_t pitch, std::int64_t rows) {
+  if (pitch == kCount) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (int c = 0; c < kCount; ++c) y[r * kCount + c] = x[r + c * plane];
+    }
+  } else {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (int c = 0; c < kCount; ++c) y[r * pitch + c] = x[r + c * plane];
+    }
+  }
+}
+
 // The axis that is contiguous in x and the one contiguous in y are exchanged tile by tile, for every combination of the
 // others.
 template <typename T>
@@ -74,14 +88,20 @@ void exchange(std::vector<Axis> axes, const T* x, T* y) {
   const auto contiguous = std::find_if(axes.begin(), axes.end(), [](const Axis& a) { return a.from == 1; });
   const Axis outer = *contiguous;  // from == 1
   axes.erase(contiguous);
-  constexpr std::int64_t kTile = 64;
-  const std::int64_t strips = (outer.extent + kTile - 1) / kTile;
+  const std::int64_t tile = inner.extent <= 4 ? 1024 : 64;
+  const std::int64_t strips = (outer.extent + tile - 1) / tile;
   parallel_for(combinations(axes) * strips, [&](std::int64_t job) {
     std::int64_t from = 0, to = 0;
     offsets(axes, job / strips, from, to);
-    const std::int64_t r0 = job % strips * kTile, r1 = std::min(outer.extent, r0 + kTile);
-    for (std::int64_t c0 = 0; c0 < inner.extent; c0 += kTile) {
-      const std::int64_t c1 = std::min(inner.extent, c0 + kTile);
+    const std::int64_t r0 = job % strips * tile, r1 = std::min(outer.extent, r0 + tile);
+    switch (inner.extent) {
+      case 2: return interleave<2>(x + from + r0, inner.from, y + to + r0 * outer.to, outer.to, r1 - r0);
+      case 3: return interleave<3>(x + from + r0, inner.from, y + to + r0 * outer.to, outer.to, r1 - r0);
+      case 4: return interleave<4>(x + from + r0, inner.from, y + to + r0 * outer.to, outer.to, r1 - r0);
+      default: break;
+    }
+    for (std::int64_t c0 = 0; c0 < inner.extent; c0 += tile) {
+      const std::int64_t c1 = std::min(inner.extent, c0 + tile);
       for (std::int64_t r = r0; r < r1; ++r) {
         const T* source = x + from + r;
         T* target = y + to + r * outer.to;

@@ -2,6 +2,7 @@
 // serves float and integer networks. GlobalMaxPool is a window over the whole map.
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "base/parallel.h"
 #include "ops/lower_context.h"
@@ -43,26 +44,27 @@ void keep_larger(const T* __restrict from, T* __restrict to, std::int64_t count)
   for (std::int64_t c = 0; c < count; ++c) to[c] = from[c] > to[c] ? from[c] : to[c];
 }
 
+// Separably: the maxima of the columns of a row of windows first, then those of the windows themselves.
 template <typename T>
 void pool(const SlidingWindow& window, const Tensor& in, Tensor& out) {
   const Shape &xs = in.shape(), &ys = out.shape();
-  const std::int64_t channels = xs[3];
+  const std::int64_t channels = xs[3], row_elements = xs[2] * channels;
   const T* x = in.data<T>();
   T* y = out.data<T>();
   parallel_for(ys[0] * ys[1], [&](std::int64_t row) {
     const std::int64_t n = row / ys[1], top = row % ys[1] * window.stride[0] - window.begin[0];
+    std::vector<T> columns(static_cast<std::size_t>(row_elements), std::numeric_limits<T>::lowest());
+    for (std::int64_t ky = 0; ky < window.kernel[0]; ++ky) {
+      const std::int64_t ih = top + ky * window.dilation[0];
+      if (ih >= 0 && ih < xs[1]) keep_larger(x + (n * xs[1] + ih) * row_elements, columns.data(), row_elements);
+    }
     for (std::int64_t ow = 0; ow < ys[2]; ++ow) {
       const std::int64_t left = ow * window.stride[1] - window.begin[1];
       T* to = y + (row * ys[2] + ow) * channels;
       std::fill(to, to + channels, std::numeric_limits<T>::lowest());
-      for (std::int64_t ky = 0; ky < window.kernel[0]; ++ky) {
-        const std::int64_t ih = top + ky * window.dilation[0];
-        if (ih < 0 || ih >= xs[1]) continue;
-        for (std::int64_t kx = 0; kx < window.kernel[1]; ++kx) {
-          const std::int64_t iw = left + kx * window.dilation[1];
-          if (iw < 0 || iw >= xs[2]) continue;
-          keep_larger(x + ((n * xs[1] + ih) * xs[2] + iw) * channels, to, channels);
-        }
+      for (std::int64_t kx = 0; kx < window.kernel[1]; ++kx) {
+        const std::int64_t iw = left + kx * window.dilation[1];
+        if (iw >= 0 && iw < xs[2]) keep_larger(columns.data() + iw * channels, to, channels);
       }
     }
   });
