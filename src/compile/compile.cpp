@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -73,8 +74,9 @@ Result<Stats> statistics(const CompileOptions& options, const CompileResult& res
   return calibrate(result.graph, sites, *dataset, {.limit = result.recipe.samples, .progress = &progress, .diagnostics = &diagnostics});
 }
 
-Result<Plan> decide(const CompileOptions& options, CompileResult& result) {
-  if (options.plan.empty()) return make_plan(result.graph, result.stats, result.recipe, result.target, result.diagnostics);
+// An edited plan is checked before any data are read.
+Result<std::optional<Plan>> given_plan(const CompileOptions& options, const CompileResult& result) {
+  if (options.plan.empty()) return std::nullopt;
   Plan plan = NARROW_TRY(Plan::from_text(NARROW_TRY(read_file(options.plan)), options.plan));
   NARROW_TRY(plan.verify(result.graph, result.target));
   return plan;
@@ -138,6 +140,7 @@ Result<CompileResult> compile(const CompileOptions& options, Progress& progress)
   result.passes = NARROW_TRY(run_passes(result.graph, {.disabled = options.disabled_passes}));
   if (NARROW_TRY(path.done(Path::describe(result.passes), "graph", [&] { return Path::print(result.graph); }))) return result;
 
+  const std::optional<Plan> given = NARROW_TRY(given_plan(options, result));
   std::unique_ptr<Dataset> dataset;
   if (!options.data.empty()) dataset = NARROW_TRY(open_dataset({.paths = options.data}, result.graph, result.recipe));
   if (dataset) NARROW_TRY(look_at(*dataset, result));
@@ -145,7 +148,7 @@ Result<CompileResult> compile(const CompileOptions& options, Progress& progress)
   if (NARROW_TRY(path.done(fmt::format("{} samples, {} values", result.stats.samples, result.stats.values.size()), "stats",
                            [&] { return result.stats.to_json().dump(-1); }))) return result;
 
-  result.plan = NARROW_TRY(decide(options, result));
+  result.plan = given ? *given : NARROW_TRY(make_plan(result.graph, result.stats, result.recipe, result.target, result.diagnostics));
   if (NARROW_TRY(path.done(fmt::format("{} activations, {} constants, {} float islands", result.plan.activations.size(), result.plan.constants.size(), result.plan.islands.size()),
                            "plan", [&] { return result.plan.to_text(); }))) return result;
 

@@ -68,7 +68,7 @@ void judge_range(const ValueStats& stats, const LayerComparison& layer, std::vec
 std::vector<std::size_t> by_damage(const Comparison& comparison) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < comparison.layers.size(); ++i) {
-    if (comparison.layers[i].integer) order.push_back(i);
+    if (comparison.layers[i].integer && !comparison.layers[i].moves) order.push_back(i);
   }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     const LayerComparison &x = comparison.layers[a], &y = comparison.layers[b];

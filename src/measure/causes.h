@@ -19,7 +19,7 @@ struct Finding {
   bool operator==(const Finding&) const = default;
 };
 
-// Indices into comparison.layers of the integer layers, the most damaged first: by isolated SQNR, then by cumulative.
+// Indices into comparison.layers of the integer layers that compute, the most damaged first: by isolated SQNR, then by cumulative.
 std::vector<std::size_t> by_damage(const Comparison& comparison);
 
 // Findings of the `worst` most damaged layers whose isolated SQNR is below 40 dB; every layer has at least one.

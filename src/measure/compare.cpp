@@ -5,6 +5,7 @@
 #include <map>
 
 #include "measure/top_k.h"
+#include "ops/op_def.h"
 #include "run/executor.h"
 
 namespace narrow {
@@ -62,6 +63,12 @@ void observe_real(LayerComparison& layer, const Tensor& real, bool first) {
   if (layer.integer) layer.clipped.add(real, layer.params);
 }
 
+bool only_moves(const Graph& graph, const Node& node) {
+  const OpDef& op = op_of(node);
+  if (op.quant_rule == nullptr || !op.quant_rule(graph, node).follows_input) return false;
+  return std::count_if(node.inputs.begin(), node.inputs.end(), [&](ValueId in) { return in && graph.value(in).dtype == DType::kF32; }) == 1;
+}
+
 std::vector<LayerComparison> list_layers(const Graph& reference, const Graph& network, std::vector<ValueId>& values) {
   std::vector<LayerComparison> layers;
   for (const NodeId id : reference.order()) {
@@ -71,6 +78,7 @@ std::vector<LayerComparison> list_layers(const Graph& reference, const Graph& ne
       const ValueId other = counterpart(reference, out, network);
       if (!other) continue;
       LayerComparison layer{.node = node.name, .op = node.op, .value = reference.value(out).name, .origin = node.origin};
+      layer.moves = only_moves(reference, node);
       if (network.value(other).quant) {
         layer.integer = true;
         layer.params = *network.value(other).quant;
@@ -154,13 +162,15 @@ Result<Comparison> compare_layers(const Graph& reference, const Graph& network, 
   Executor run_reference(reference), run_network(network), run_severed(severed.graph);
 
   const std::int64_t count = std::min(options.samples, dataset.size() - options.first);
-  for (std::int64_t i = 0; i < count; ++i) {
+  for (std::int64_t i = options.first; i < dataset.size() && result.samples < options.samples; ++i) {
     NARROW_TRY(check_cancelled());
-    const Sample sample = NARROW_TRY(dataset.load(options.first + i));
+    Result<Sample> loaded = dataset.load(i);
+    if (!loaded && (result.samples > 0 || i + 1 < dataset.size())) continue;  // calibration has named it
+    const Sample sample = NARROW_TRY(std::move(loaded));
     const std::vector<Tensor> expected = NARROW_TRY(run_reference.run(sample.inputs, [&](ValueId id, const Tensor& tensor) {
       if (const auto wanted = float_values.find(id); wanted != float_values.end()) wanted->second = tensor.clone();
     }));
-    for (std::size_t k = 0; k < values.size(); ++k) observe_real(result.layers[k], float_values.at(values[k]), i == 0);
+    for (std::size_t k = 0; k < values.size(); ++k) observe_real(result.layers[k], float_values.at(values[k]), result.samples == 0);
     const std::vector<Tensor> found = NARROW_TRY(run_real(run_network, sample.inputs, cumulative));
     std::vector<Tensor> fed;
     for (const SeveredGraph::Feed& feed : severed.feeds) fed.push_back(as_network_type(float_values.at(feed.reference), severed.graph.value(feed.input)));
@@ -171,7 +181,7 @@ Result<Comparison> compare_layers(const Graph& reference, const Graph& network, 
       result.outputs[k].same_argmax += argmax(expected[k].span<float>()) == argmax(found[k].span<float>()) ? 1 : 0;
     }
     ++result.samples;
-    progress.step(i + 1, count, "samples");
+    progress.step(result.samples, count, "samples");
   }
   return result;
 }

@@ -21,6 +21,7 @@ struct LayerComparison {
   std::string node, op, value;          // of the float graph
   std::vector<std::string> origin;      // names in the original model
   bool integer = false;                 // does the network hold integers here?
+  bool moves = false;                   // passes one input on without arithmetic (Reshape): what it shows is its input's damage
   QuantParams params = {};              // when it does: the grid of `value` in the network
   ErrorMetrics cumulative = {}, isolated = {};
   ClipMeter clipped = {};
@@ -47,7 +48,7 @@ struct CompareOptions {
   std::int64_t samples = 8;             // at most
 };
 
-// Error: inputs of the two differ, a sample cannot be read, interrupted.
+// Samples that cannot be read are passed over. Error: inputs of the two differ, no sample can be read, interrupted.
 Result<Comparison> compare_layers(const Graph& reference, const Graph& network, const Dataset& dataset, const CompareOptions& options, Progress& progress);
 
 // The network cut apart at every value that the float graph knows: each such value that a node reads becomes a graph input

@@ -86,8 +86,10 @@ Result<Decoder> find_decoder(std::string_view name) {
   for (const Entry& entry : kDecoders) {
     if (entry.name == name) return entry.decode;
   }
-  std::string near = did_you_mean(name, decoder_names());
-  return error("unknown detection decoder '{}'", name).with_help(near.empty() ? fmt::format("one of: {}", join(decoder_names(), ", ")) : near);
+  const std::string near = did_you_mean(name, decoder_names());
+  return error("unknown detection decoder '{}'", name)
+      .with_help(near.empty() ? fmt::format("--decoder, one of: {}", join(decoder_names(), ", ")) : near)
+      .with_exit_code(ExitCode::kUsage);
 }
 
 std::vector<std::string> decoder_names() {

@@ -150,7 +150,7 @@ Result<std::unique_ptr<Scorer>> make_scorer(const Task& task, std::shared_ptr<co
 Result<Evaluation> evaluate(const Dataset& dataset, const Task& task, const Shape& input_shape, const std::vector<Contender>& contenders,
                             Diagnostics& diagnostics, Progress& progress) {
   std::vector<std::unique_ptr<Scorer>> scorers;
-  if (task.kind != "classify" && task.kind != "detect") NARROW_TRY(make_scorer(task, nullptr, input_shape));  // the error of an unknown task first
+  NARROW_TRY(make_scorer(task, nullptr, input_shape));  // an unknown task or decoder is said before anything is read
   const std::shared_ptr<const Truth> truth = NARROW_TRY(read_truth(task, dataset));
   Evaluation result;
   for (const Contender& contender : contenders) {

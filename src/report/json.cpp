@@ -42,6 +42,7 @@ Json layer_json(const ReportInput& in, const LayerComparison& layer) {
   json["value"] = layer.value;
   json["origin"] = strings(layer.origin);
   json["integer"] = layer.integer;
+  json["moves"] = layer.moves;
   const Node& node = in.graph.node(in.graph.find_node(layer.node));
   json["weights"] = weight_text(in.plan, node);
   if (const ActivationPlan* planned = in.plan.activation(layer.value)) {

@@ -98,7 +98,7 @@ std::vector<std::size_t> report_by_damage(const Json& report) {
   const Json::Array& layers = report.find("layers")->items();
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    if (layers[i].find("integer")->as_bool()) order.push_back(i);
+    if (layers[i].find("integer")->as_bool() && !layers[i].find("moves")->as_bool()) order.push_back(i);
   }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     const double x = sqnr(layers[a], "isolated"), y = sqnr(layers[b], "isolated");

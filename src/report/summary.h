@@ -13,7 +13,7 @@ struct SummaryOptions {
 
 // `report` is what report_json() made (verify_report() holds). Ends with a newline.
 std::string summary_text(const Json& report, const SummaryOptions& options = {});
-// Indices into report["layers"] of the integer layers, the most damaged first.
+// Indices into report["layers"] of the integer layers that compute, the most damaged first.
 std::vector<std::size_t> report_by_damage(const Json& report);
 std::string decibels(const Json* value);  // "31.2"; null: "exact"
 

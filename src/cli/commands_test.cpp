@@ -1,0 +1,201 @@
+// The commands end to end on a tiny network, through the binary.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "scene.h"
+
+namespace narrow {
+namespace {
+
+using test::must;
+using test::Outcome;
+using test::Scene;
+
+class Commands : public ::testing::Test {
+ protected:
+  Scene scene = Scene::ready();
+  Outcome good(const std::string& arguments) {
+    Outcome outcome = scene.narrow(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
+    return outcome;
+  }
+  Json json(const std::string& arguments) { return must(parse_json(good(arguments).out, arguments)); }
+  void compile() { good("compile net.onnx --data data.npy --samples 32 -q -o net"); }
+};
+
+TEST_F(Commands, CompileWritesEveryProductAndTheSameLastLines) {
+  const Outcome outcome = good("compile net.onnx --data data.npy --samples 32 -o net");
+  for (const char* product : {"net.narrow", "net.qdq.onnx", "net.plan", "net.report.json", "net.html"}) EXPECT_GT(scene.read(product).size(), 100U) << product;
+  const std::string last = outcome.out.substr(outcome.out.find("model     "));
+  EXPECT_TRUE(last.starts_with("model     net.onnx  6 layers, 341 parameters\ntarget    generic-int8, calibrated on 32 samples\ncoverage  6/6 layers integer\naccuracy  output 'y' ")) << outcome.out;
+  EXPECT_TRUE(last.ends_with("\nwrote     net.narrow, net.qdq.onnx, net.plan, net.report.json, net.html\n")) << outcome.out;
+  for (const char* phase : {"[1/7] import", "[2/7] simplify", "[3/7] calibrate", "[4/7] plan", "[5/7] lower", "[6/7] compare", "[7/7] pack"}) {
+    EXPECT_NE(outcome.err.find(phase), std::string::npos) << outcome.err;
+  }
+  EXPECT_NE(outcome.err.find("4 samples that calibration did not see"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Commands, SameInputsGiveTheSameBytes) {
+  compile();
+  good("compile net.onnx --data data.npy --samples 32 -q --threads 1 -o again");
+  EXPECT_EQ(scene.read("net.narrow"), scene.read("again.narrow"));
+  EXPECT_EQ(scene.read("net.plan"), scene.read("again.plan"));
+  EXPECT_EQ(scene.read("net.qdq.onnx"), scene.read("again.qdq.onnx"));
+}
+
+TEST_F(Commands, PlanAndStatisticsCanBeGivenBack) {
+  std::filesystem::create_directory(scene.path("dump"));
+  good("compile net.onnx --data data.npy --samples 32 -q -o net --dump-dir dump");
+  for (const char* dump : {"1-import.graph", "2-simplify.graph", "3-calibrate.stats", "4-plan.plan", "5-lower.graph", "6-compare.json"}) EXPECT_TRUE(scene.exists(std::string("dump/") + dump)) << dump;
+  good("compile net.onnx --stats dump/3-calibrate.stats -q -o from_stats");
+  EXPECT_EQ(scene.read("net.plan"), scene.read("from_stats.plan"));
+  good("compile net.onnx --plan net.plan -q -o from_plan");
+  EXPECT_EQ(scene.read("net.plan"), scene.read("from_plan.plan"));
+  EXPECT_EQ(json("run net.narrow --input data.npy --samples 3 --json").dump(), json("run from_plan.narrow --input data.npy --samples 3 --json").dump());
+}
+
+TEST_F(Commands, StopAfterWritesNothing) {
+  const Outcome outcome = good("compile net.onnx --data data.npy --stop-after plan -o net");
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(outcome.err.find("plan"), std::string::npos);
+  EXPECT_EQ(outcome.err.find("lower"), std::string::npos);
+  EXPECT_FALSE(scene.exists("net.narrow"));
+  good("compile net.onnx --stop-after simplify -q");  // needs no data
+}
+
+TEST_F(Commands, RunInEveryArithmetic) {
+  compile();
+  const Json real = json("run net.onnx --input data.npy --samples 2 --json");
+  const Json fake = json("run net.onnx --mode fake --plan net.plan --input data.npy --samples 2 --json");
+  const Json integer = json("run net.narrow --input data.npy --samples 2 --json");
+  const Json lowered = json("run net.onnx --mode int --plan net.plan --input data.npy --samples 2 --json");
+  EXPECT_EQ(integer.dump(), lowered.dump());
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(real.items()[i].find("sample")->as_string(), "data.npy[" + std::to_string(i) + "]");
+    for (std::size_t k = 0; k < 5; ++k) {
+      const double y = real.items()[i].find("outputs")->find("y")->items()[k].as_double();
+      EXPECT_NEAR(fake.items()[i].find("outputs")->find("y")->items()[k].as_double(), y, 0.1);
+      EXPECT_NEAR(integer.items()[i].find("outputs")->find("y")->items()[k].as_double(), y, 0.1);
+    }
+  }
+  good("run net.narrow --input data.npy --samples 7 -q -o out.npy");
+  EXPECT_EQ(must(read_npy(scene.path("out.npy"))).shape(), (Shape{7, 5}));
+  good("run net.narrow --input data.npy --samples 7 -q -o out.npz");
+  EXPECT_NE(good("inspect out.npz").out.find("f32[7,5]"), std::string::npos);
+  EXPECT_EQ(scene.narrow("run net.narrow --mode float --input data.npy -q").exit_code, 2);
+}
+
+TEST_F(Commands, EvalScoresAndGates) {
+  compile();
+  // Labels that are what the float network answers: it is right always.
+  const Json real = json("run net.onnx --input data.npy --json");
+  Tensor labels(DType::kU8, {40});
+  for (std::size_t i = 0; i < 40; ++i) {
+    const Json::Array& y = real.items()[i].find("outputs")->find("y")->items();
+    std::size_t best = 0;
+    for (std::size_t k = 1; k < 5; ++k) best = y[k].as_double() > y[best].as_double() ? k : best;
+    labels.data<std::uint8_t>()[i] = static_cast<std::uint8_t>(best);
+  }
+  must(write_npy(scene.path("labels.npy"), labels));
+  const Json scores = json("eval net.onnx net.narrow --data data.npy --labels labels.npy --json");
+  EXPECT_EQ(scores.find("samples")->as_int(), 40);
+  EXPECT_EQ(scores.find("networks")->items()[0].find("top-1")->as_double(), 100);
+  EXPECT_GT(scores.find("networks")->items()[1].find("top-1")->as_double(), 90);
+  const Json skipped = json("eval net.onnx --data data.npy --labels labels.npy --first 30 --json");
+  EXPECT_EQ(skipped.find("samples")->as_int(), 10);
+  EXPECT_EQ(skipped.find("networks")->items()[0].find("top-1")->as_double(), 100);
+  const Outcome table = good("eval net.onnx net.narrow --data data.npy --labels labels.npy -q --min-metric top-1=50");
+  EXPECT_TRUE(table.out.starts_with("metric          float  integer  delta\ntop-1 %        100.00")) << table.out;
+  const Outcome gate = scene.narrow("eval net.onnx --data data.npy --labels labels.npy -q --min-metric top-1=101");
+  EXPECT_EQ(gate.exit_code, 3);
+  EXPECT_TRUE(gate.err.starts_with("error: top-1 is 100, wanted at least 101\n")) << gate.err;
+  const Outcome unknown = scene.narrow("eval net.onnx --data data.npy --labels labels.npy -q --min-metric top1=5");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_TRUE(unknown.err.starts_with("error: unknown metric 'top1' in --min-metric, wanted one of top-1\n")) << unknown.err;
+  must(write_npy(scene.path("few.npy"), Tensor::zeros(DType::kU8, {3})));
+  const Outcome few = scene.narrow("eval net.onnx --data data.npy --labels few.npy -q");
+  EXPECT_EQ(few.exit_code, 1);
+  EXPECT_TRUE(few.err.starts_with("error: labels 'few.npy' hold 3 entries, wanted one for each of the 40 samples\n")) << few.err;
+}
+
+TEST_F(Commands, CompareTellsDamageAndGates) {
+  compile();
+  const Json json_text = json("compare net.onnx net.narrow --data data.npy --samples 4 --json");
+  EXPECT_EQ(json_text.find("samples")->as_int(), 4);
+  const Json::Array& layers = json_text.find("layers")->items();
+  ASSERT_GE(layers.size(), 4U);
+  for (const Json& layer : layers) {
+    const Json* alone = layer.find("isolated")->find("sqnr_db");
+    EXPECT_TRUE(alone->is_null() || alone->as_double() > 20) << layer.dump();
+  }
+  EXPECT_EQ(scene.narrow("compare net.onnx net.narrow --data data.npy --samples 4 -q --min-metric sqnr=10 --min-metric cosine=0.9").exit_code, 0);
+  const Outcome gate = scene.narrow("compare net.onnx net.narrow --data data.npy --samples 4 -q --min-metric sqnr=99");
+  EXPECT_EQ(gate.exit_code, 3);
+  EXPECT_NE(gate.err.find("wanted at least 99"), std::string::npos) << gate.err;
+  // A model against itself is exact everywhere.
+  const Json itself = json("compare net.onnx net.onnx --data data.npy --samples 2 --json");
+  for (const Json& output : itself.find("outputs")->items()) EXPECT_TRUE(output.find("sqnr_db")->is_null());
+}
+
+TEST_F(Commands, CompareExactly) {
+  compile();
+  EXPECT_EQ(good("compare net.narrow net.narrow --exact --data data.npy --samples 5 -q").out, "equal: 1 outputs on 5 samples, bit for bit\n");
+  const Outcome different = scene.narrow("compare net.onnx net.narrow --exact --data data.npy --samples 5 -q");
+  EXPECT_EQ(different.exit_code, 3);
+  EXPECT_TRUE(different.err.starts_with("error: output 'y' differs on sample 'data.npy[0]'\n")) << different.err;
+}
+
+TEST_F(Commands, InspectKnowsEveryFile) {
+  compile();
+  std::filesystem::create_directory(scene.path("dump"));
+  good("compile net.onnx --data data.npy -q --dump-dir dump");
+  scene.write("recipe.yaml", "input:\n  divide: 255\n");
+  const auto first_line = [&](const std::string& file) { return split(good("inspect " + file).out, '\n')[0]; };
+  EXPECT_EQ(first_line("net.onnx"), "net.onnx: model");
+  EXPECT_EQ(first_line("net.qdq.onnx"), "net.qdq.onnx: model");
+  EXPECT_EQ(first_line("net.narrow"), "net.narrow: artifact");
+  EXPECT_EQ(first_line("net.plan"), "net.plan: plan");
+  EXPECT_EQ(first_line("net.report.json"), "net.report.json: report");
+  EXPECT_EQ(first_line("dump/3-calibrate.stats"), "dump/3-calibrate.stats: statistics");
+  EXPECT_EQ(first_line("data.npy"), "data.npy: array");
+  EXPECT_EQ(first_line("recipe.yaml"), "recipe.yaml: recipe");
+  EXPECT_EQ(first_line(test::source_folder() + "/targets/ort.yaml"), test::source_folder() + "/targets/ort.yaml: target");
+  EXPECT_EQ(json("inspect net.narrow --layers --json").find("kind")->as_string(), "artifact");
+  const Outcome nothing = scene.narrow("inspect nothing.bin");
+  EXPECT_EQ(nothing.exit_code, 1);
+  EXPECT_TRUE(nothing.err.starts_with("error: cannot open 'nothing.bin'")) << nothing.err;
+}
+
+TEST_F(Commands, ExplainAndReport) {
+  compile();
+  const Outcome all = good("explain net.narrow");
+  EXPECT_NE(all.out.find("decided by"), std::string::npos);
+  EXPECT_NE(all.out.find("default: "), std::string::npos) << all.out;
+  EXPECT_NE(good("explain net.plan gemm").out.find("gemm"), std::string::npos);
+  EXPECT_EQ(scene.narrow("explain net.narrow nonsense").exit_code, 1);
+  std::filesystem::remove(scene.path("net.html"));
+  EXPECT_EQ(good("report net").out, "wrote net.html\n");
+  EXPECT_NE(scene.read("net.html").find("</html>"), std::string::npos);
+  EXPECT_EQ(good("report net.narrow -o page.html").out, "wrote page.html\n");
+  const Outcome wrong = scene.narrow("report data.npy");
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_TRUE(wrong.err.starts_with("error: 'data.npy' is not a narrow report\n")) << wrong.err;
+}
+
+TEST_F(Commands, CheckOpsAndTargets) {
+  const Outcome check = good("check net.onnx");
+  EXPECT_TRUE(check.out.ends_with("6/6 layers integer on generic-int8\n")) << check.out;
+  EXPECT_EQ(json("check net.onnx --json").find("integer")->as_int(), 6);
+  EXPECT_NE(good("ops").out.find("Conv "), std::string::npos);
+  EXPECT_NE(good("targets").out.find("generic-int8"), std::string::npos);
+  EXPECT_GE(json("targets --json").items().size(), 3U);
+  const Outcome unknown = scene.narrow("check net.onnx --target generic-int9");
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_NE(unknown.err.find("generic-int8"), std::string::npos) << unknown.err;
+}
+
+}  // namespace
+}  // namespace narrow

@@ -1,0 +1,69 @@
+// What the command line says to somebody who mistypes, and what its exit codes are.
+#include <gtest/gtest.h>
+
+#include "scene.h"
+
+namespace narrow {
+namespace {
+
+using test::Outcome;
+using test::Scene;
+
+TEST(Usage, NothingAndUnknownCommands) {
+  const Scene scene;
+  const Outcome nothing = scene.narrow("");
+  EXPECT_EQ(nothing.exit_code, 2);
+  EXPECT_EQ(nothing.out, "");
+  EXPECT_EQ(nothing.err, "error: no command given\n  help: one of: compile, check, run, eval, compare, inspect, explain, report, ops, targets; `narrow --help` says more\n");
+  const Outcome near = scene.narrow("compil net.onnx");
+  EXPECT_EQ(near.exit_code, 2);
+  EXPECT_EQ(near.err, "error: unknown command 'compil'\n  help: did you mean 'compile'?\n");
+  EXPECT_EQ(scene.narrow("zzzzzzzzzz").err, "error: unknown command 'zzzzzzzzzz'\n  help: one of: compile, check, run, eval, compare, inspect, explain, report, ops, targets\n");
+}
+
+TEST(Usage, UnknownOptionsGetASuggestion) {
+  const Scene scene = Scene::ready();
+  const Outcome option = scene.narrow("compile net.onnx --taget ort");
+  EXPECT_EQ(option.exit_code, 2);
+  EXPECT_EQ(option.out, "");
+  EXPECT_EQ(option.err, "error: unknown option '--taget' of `narrow compile`\n  help: did you mean '--target'?\n");
+  EXPECT_EQ(scene.narrow("check net.onnx other.onnx").err, "error: unexpected argument 'other.onnx' of `narrow check`\n  help: `narrow check --help` shows what it takes\n");
+}
+
+TEST(Usage, MissingAndIllFormedOptions) {
+  const Scene scene = Scene::ready();
+  const auto expect = [&](const std::string& arguments, const std::string& message) {
+    const Outcome outcome = scene.narrow(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << arguments;
+    EXPECT_EQ(outcome.out, "") << arguments;
+    EXPECT_EQ(outcome.err, message) << arguments;
+  };
+  expect("compile", "error: model is required\n  help: `narrow compile --help` shows options and examples\n");
+  expect("compile net.onnx", "error: no calibration data given\n  help: --data FOLDER of images, .npy, .npz or raw files; some 64 typical samples without labels are enough\n");
+  expect("compile net.onnx --data data.npy --stop-after simplyfy",
+         "error: unknown phase 'simplyfy' to stop after, wanted one of import, simplify, calibrate, plan, lower, compare, pack\n  help: did you mean 'simplify'?\n");
+  expect("compile net.onnx --data data.npy --min-metric sqnr", "error: --min-metric 'sqnr' is not of the form NAME=NUMBER\n  help: for example --min-metric sqnr=30\n");
+  expect("check net.onnx --input-shape x=1xq", "error: --input-shape 'x=1xq' is not of the form NAME=1x3x224x224\n");
+  expect("eval net.onnx -q --data data.npy --labels data.npy --task clasify", "error: unknown task 'clasify', wanted classify or detect\n  help: did you mean 'classify'?\n");
+  expect("eval net.onnx -q --data data.npy --labels data.npy --task detect --decoder yolo", "error: unknown detection decoder 'yolo'\n  help: did you mean 'yolox'?\n");
+  expect("run net.onnx -q --data data.npy -o out.png", "error: output 'out.png' ends in '.png', wanted .npy or .npz\n");
+  expect("run net.onnx -q --data data.npy --mode int", "error: mode 'int' of a model needs a plan\n  help: --plan OUT.plan, as `narrow compile` writes it\n");
+}
+
+TEST(Usage, HelpHasExamplesAndGoesToStdout) {
+  const Scene scene;
+  const Outcome all = scene.narrow("--help");
+  EXPECT_EQ(all.exit_code, 0);
+  EXPECT_EQ(all.err, "");
+  for (const char* command : {"compile", "check", "run", "eval", "compare", "inspect", "explain", "report", "ops", "targets"}) {
+    EXPECT_NE(all.out.find(std::string("  ") + command), std::string::npos) << command;
+    const Outcome one = scene.narrow(std::string(command) + " --help");
+    EXPECT_EQ(one.exit_code, 0);
+    EXPECT_NE(one.out.find("--json"), std::string::npos) << command;
+  }
+  EXPECT_NE(scene.narrow("compile --help").out.find("narrow compile net.onnx --data images/ -c net.yaml -o net"), std::string::npos);
+  EXPECT_EQ(scene.narrow("--version").out, "narrow 0.1.0\n");
+}
+
+}  // namespace
+}  // namespace narrow
