@@ -1,8 +1,20 @@
 #include "kernels/isa.h"
 
+#include <atomic>
+
 #include "base/error.h"
 
 namespace narrow {
+namespace {
+
+std::atomic<Isa> preferred = Isa::kBest;
+
+}  // namespace
+
+void prefer_isa(Isa isa) {
+  NARROW_CHECK(isa_available(isa), "no {} here", name_of(isa));
+  preferred = isa;
+}
 
 bool isa_available(Isa isa) {
   switch (isa) {
@@ -23,6 +35,7 @@ bool isa_available(Isa isa) {
 
 Isa resolve_isa(Isa isa) {
   NARROW_CHECK(isa_available(isa), "no {} here", name_of(isa));
+  if (isa == Isa::kBest) isa = preferred;
   if (isa != Isa::kBest) return isa;
   return isa_available(Isa::kAvx512Vnni) ? Isa::kAvx512Vnni : isa_available(Isa::kAvx2) ? Isa::kAvx2 : Isa::kPortable;
 }

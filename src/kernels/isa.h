@@ -11,6 +11,8 @@ enum class Isa { kBest, kPortable, kAvx2, kAvx512Vnni };
 bool isa_available(Isa isa);
 // kBest becomes the fastest available set; others stay. The set must be available.
 Isa resolve_isa(Isa isa);
+// From now on kBest becomes `isa` (kBest: the fastest again). For tests and benchmarks that walk through the sets.
+void prefer_isa(Isa isa);
 std::string_view name_of(Isa isa);
 
 }  // namespace narrow
