@@ -9,6 +9,7 @@
 #include "kernels/conv_u8s8_tile.h"
 #include "kernels/depthwise_u8s8.h"
 #include "kernels/requantize_row.h"
+#include "tensor/tensor.h"
 
 namespace narrow {
 
@@ -86,27 +87,28 @@ class TiledConv final : public ConvU8S8 {
   bool dense_rows_;               // a kernel row is one tap
   std::int64_t run_, tap_count_, groups_;  // elements per tap, taps, 4-byte groups per tap
   std::vector<Panel> panels_;
-  std::vector<std::uint8_t> weights_;
+  Tensor weights_;                // bytes; a Tensor is aligned to cache lines, as is every packed vector
   std::vector<std::int32_t> bias_;
   std::vector<Chunk> chunks_;
 };
 
 void TiledConv::pack(const ConvU8S8Problem& problem) {
+  std::vector<std::uint8_t> packed;
   const std::int64_t k = tap_count_ * run_, group_out = shape_.out_c / shape_.groups, per_group = 4 / element_bytes_;
   for (std::int64_t g = 0; g < shape_.groups; ++g) {
     for (std::int64_t c = 0; c < group_out; c += kConvPanel) {
       Panel panel{.first = g * group_out + c, .channels = std::min<std::int64_t>(group_out - c, kConvPanel), .input_channel = g * (shape_.in_c / shape_.groups)};
       panel.wide = panel.channels > kConvPanel / 2;
       const std::int64_t width = panel.wide ? kConvPanel : kConvPanel / 2;
-      panel.weights = weights_.size();
+      panel.weights = packed.size();
       panel.bias = bias_.size();
-      weights_.resize(weights_.size() + static_cast<std::size_t>(tap_count_ * groups_ * width * 4), 0);
+      packed.resize(packed.size() + static_cast<std::size_t>(tap_count_ * groups_ * width * 4), 0);
       bias_.resize(bias_.size() + static_cast<std::size_t>(width), 0);
       for (std::int64_t j = 0; j < panel.channels; ++j) {
         const std::int8_t* w = problem.weights + (panel.first + j) * k;
         std::int64_t sum = 0;
         for (std::int64_t tap = 0; tap < tap_count_; ++tap) {
-          std::uint8_t* out = weights_.data() + panel.weights + tap * groups_ * width * 4;
+          std::uint8_t* out = packed.data() + panel.weights + tap * groups_ * width * 4;
           for (std::int64_t e = 0; e < run_; ++e) {
             const std::int8_t value = w[tap * run_ + e];
             sum += value;
@@ -122,6 +124,7 @@ void TiledConv::pack(const ConvU8S8Problem& problem) {
       panels_.push_back(panel);
     }
   }
+  weights_ = Tensor::of<std::uint8_t>({static_cast<std::int64_t>(packed.size())}, packed);
 }
 
 // Rectangles whose input stays in the second-level cache; panels are divided as well when there are few of them.
@@ -205,7 +208,7 @@ void TiledConv::run_chunk(const Chunk& chunk, const std::uint8_t* x, char* y) co
   for (std::size_t p = chunk.panel; p < chunk.panel_end; ++p) {
     const Panel& panel = panels_[p];
     const ConvTileFn* kernels = panel.wide ? tiles_.wide : tiles_.half;
-    tile.weights = weights_.data() + panel.weights;
+    tile.weights = weights_.data<std::uint8_t>() + panel.weights;
     tile.bias = bias_.data() + panel.bias;
     for (std::int64_t row = chunk.row; row < chunk.row_end; ++row) {
       const std::uint8_t* x_row = base + (row - chunk.row) * s.stride_h * pitch + panel.input_channel * element_bytes_;
