@@ -130,7 +130,12 @@ Status lower(LowerContext& ctx) {
 
 // --- qavgpool: y = requantize(sum of (x - x_zero_point), entry of the count). raw_codes: the mean of the signed codes, half
 // away from zero. Under float_rne as ONNX Runtime's QLinearAveragePool: a float mean in element order, the zero point added
-// before rounding. ---
+// before rounding; but one window that is the whole map goes through the integer sum there too. ---
+
+bool one_window(const Attrs& attrs, const Shape& x) {
+  const auto kernel = attrs.get_ints("kernel_shape"), pads = attrs.get_ints("pads");
+  return kernel.size() == 2 && kernel[0] == x[1] && kernel[1] == x[2] && std::all_of(pads.begin(), pads.end(), [](std::int64_t p) { return p == 0; });
+}
 
 Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) {
   return std::vector<TensorType>{{graph.value(node.inputs[0]).dtype, NARROW_TRY(pooled_shape(graph, node))}};
@@ -143,7 +148,7 @@ void run_codes(RunContext& ctx) {
   const auto x_zero = static_cast<std::int32_t>(attrs.get_int("x_zero_point"));
   const Shape& ys = ctx.outputs[0].shape();
   T* y = ctx.outputs[0].data<T>();
-  if (attrs.get_int("raw_codes") == 0 && grid.rounding == Rounding::kFloatRne) {
+  if (attrs.get_int("raw_codes") == 0 && grid.rounding == Rounding::kFloatRne && !one_window(attrs, ctx.inputs[0].shape())) {
     const auto x_scale = static_cast<float>(attrs.get_float("x_scale")), y_scale = static_cast<float>(attrs.get_float("y_scale"));
     for_windows<float, T>(
         attrs, ctx.inputs[0], ys, [&](T q) { return static_cast<float>(q - x_zero) * x_scale; },
