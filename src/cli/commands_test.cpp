@@ -41,9 +41,9 @@ TEST_F(Commands, CompileWritesEveryProductAndTheSameLastLines) {
 TEST_F(Commands, SameInputsGiveTheSameBytes) {
   compile();
   good("compile net.onnx --data data.npy --samples 32 -q --threads 1 -o again");
-  EXPECT_EQ(scene.read("net.narrow"), scene.read("again.narrow"));
+  EXPECT_TRUE(scene.read("net.narrow") == scene.read("again.narrow"));
   EXPECT_EQ(scene.read("net.plan"), scene.read("again.plan"));
-  EXPECT_EQ(scene.read("net.qdq.onnx"), scene.read("again.qdq.onnx"));
+  EXPECT_TRUE(scene.read("net.qdq.onnx") == scene.read("again.qdq.onnx"));
 }
 
 TEST_F(Commands, PlanAndStatisticsCanBeGivenBack) {

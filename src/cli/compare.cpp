@@ -12,21 +12,27 @@ namespace {
 std::string db(double x) { return std::isinf(x) && x > 0 ? "exact" : fmt::format("{:.1f}", x); }
 
 std::string text_of(const Comparison& comparison, bool all) {
-  Table table({{"layer"}, {"type"}, {"output"}, {"alone dB", Align::kRight}, {"alone cosine", Align::kRight}, {"total dB", Align::kRight}, {"total cosine", Align::kRight},
-               {"max |d|", Align::kRight}, {"clipped %", Align::kRight}});
   const std::vector<std::size_t> order = by_damage(comparison);
+  const bool at_outputs = !order.empty() && comparison.layers[order[0]].output.elements() > 0;
+  std::vector<Table::Column> columns{{"layer"}, {"type"}, {"output"}, {"alone dB", Align::kRight}, {"alone cosine", Align::kRight}, {"total dB", Align::kRight},
+                                     {"total cosine", Align::kRight}, {"max |d|", Align::kRight}, {"clipped %", Align::kRight}};
+  if (at_outputs) columns.insert(columns.begin() + 3, {"output dB", Align::kRight});
+  Table table(columns);
   const std::size_t shown = all ? order.size() : std::min<std::size_t>(order.size(), 20);
   for (std::size_t i = 0; i < shown; ++i) {
     const LayerComparison& layer = comparison.layers[order[i]];
-    table.add_row({layer.node, layer.op, std::string(name_of(layer.params.dtype)), db(layer.isolated.sqnr_db()), fmt::format("{:.5f}", layer.isolated.cosine()), db(layer.cumulative.sqnr_db()),
-                   fmt::format("{:.5f}", layer.cumulative.cosine()), fmt::format("{:.4g}", layer.cumulative.max_abs()), fmt::format("{:.2f}", 100 * layer.clipped.share())});
+    std::vector<std::string> row{layer.node, layer.op, std::string(name_of(layer.params.dtype)), db(layer.isolated.sqnr_db()), fmt::format("{:.5f}", layer.isolated.cosine()),
+                                 db(layer.cumulative.sqnr_db()), fmt::format("{:.5f}", layer.cumulative.cosine()), fmt::format("{:.4g}", layer.cumulative.max_abs()),
+                                 fmt::format("{:.2f}", 100 * layer.clipped.share())};
+    if (at_outputs) row.insert(row.begin() + 3, db(layer.output.sqnr_db()));
+    table.add_row(std::move(row));
   }
   std::string text = order.empty() ? std::string() : table.to_string();
   if (shown < order.size()) text += fmt::format("... and {} more with less damage (-v shows all)\n", order.size() - shown);
   Table outputs({{"output"}, {"total dB", Align::kRight}, {"cosine", Align::kRight}, {"max |d|", Align::kRight}, {"same argmax", Align::kRight}});
   for (const OutputComparison& output : comparison.outputs) {
     outputs.add_row({output.name, db(output.metrics.sqnr_db()), fmt::format("{:.5f}", output.metrics.cosine()), fmt::format("{:.4g}", output.metrics.max_abs()),
-                     fmt::format("{}/{}", output.same_argmax, comparison.samples)});
+                     output.scores ? fmt::format("{}/{}", output.same_argmax, comparison.samples) : std::string()});
   }
   return (text.empty() ? text : text + "\n") + outputs.to_string();
 }
@@ -67,7 +73,7 @@ Status run(const CompareCommand& command) {
         .with_help("narrow compare MODEL ARTIFACT; two artifacts can be compared with --exact")
         .with_exit_code(ExitCode::kUsage);
   }
-  const Comparison comparison = NARROW_TRY(compare_layers(first.graph, second.graph, *dataset, {.samples = dataset->size()}, progress));
+  const Comparison comparison = NARROW_TRY(compare_layers(first.graph, second.graph, *dataset, {.samples = dataset->size(), .output_samples = command.sensitivity}, progress));
   progress.end(fmt::format("{} samples", comparison.samples));
   NARROW_TRY(print_result(command.common.json ? comparison_json(comparison).dump() + "\n" : text_of(comparison, command.common.verbose)));
   return check_gates(command.gates, {{"sqnr", comparison.lowest_output_sqnr()}, {"cosine", comparison.lowest_output_cosine()}, {"agreement", comparison.argmax_agreement()}});

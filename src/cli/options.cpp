@@ -106,6 +106,7 @@ Result<std::optional<Command>> parse_command_line(int argc, const char* const* a
   compile_app->add_option("--target", c.target, "name or file of the hardware description (see `narrow targets`)");
   compile_app->add_option("--samples", c.samples, "calibrate on at most this many samples")->check(CLI::PositiveNumber);
   compile_app->add_option("--compare-samples", c.compare_samples, "samples measured layer by layer afterwards; 0: none")->check(CLI::NonNegativeNumber)->capture_default_str();
+  compile_app->add_option("--sensitivity", c.sensitivity_samples, "on this many samples, also measure what every layer alone costs at the outputs (one float run per layer)")->check(CLI::NonNegativeNumber);
   compile_app->add_option("-o,--output", c.output, "OUT of OUT.narrow, OUT.qdq.onnx, OUT.plan, OUT.report.json, OUT.html");
   compile_app->add_option("--plan", c.plan, "take this (edited) plan instead of making one");
   compile_app->add_option("--stats", c.stats, "take the statistics of an earlier run (3-calibrate.stats of --dump-dir) instead of calibrating");
@@ -155,6 +156,7 @@ Result<std::optional<Command>> parse_command_line(int argc, const char* const* a
   CLI::App* compare_app = app.add_subcommand("compare", "layer by layer and output by output");
   compare_app->add_option("first", compare.first, "ONNX file or artifact: the reference")->required();
   compare_app->add_option("second", compare.second, "ONNX file or artifact")->required();
+  compare_app->add_option("--sensitivity", compare.sensitivity, "on this many samples, also measure what every layer alone costs at the outputs (one float run per layer)")->check(CLI::NonNegativeNumber);
   compare_app->add_flag("--exact", compare.exact, "outputs must be equal bit for bit, else exit code 3");
   compare_app->add_option("--min-metric", raw.gates, "NAME=NUMBER, NAME one of sqnr, cosine, agreement: exit code 3 when an output is worse");
   add_data(compare_app, compare.data, true);

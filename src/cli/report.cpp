@@ -19,12 +19,20 @@ Result<Json> read_report(const std::string& file, std::string& page) {
   if (file.ends_with(".report.json")) page = product_paths(file.substr(0, file.size() - std::string(".report.json").size())).page;
   else if (std::filesystem::exists(paths.report)) source = paths.report;
   else if (std::filesystem::exists(paths.artifact)) source = paths.artifact;
-  const bool artifact = is_artifact(source);
-  const std::string text = NARROW_TRY(artifact ? read_artifact(source).map([](const Artifact& a) { return a.contents.report; }) : read_file(source));
-  if (artifact && text.empty()) return error("artifact '{}' carries no report", source).with_help("compile the model again");
+  std::string text;
+  std::uint64_t bytes = 0;
+  if (is_artifact(source)) {
+    const Artifact artifact = NARROW_TRY(read_artifact(source));
+    text = artifact.contents.report;
+    bytes = artifact.file_bytes;
+    if (text.empty()) return error("artifact '{}' carries no report", source).with_help("compile the model again");
+  } else {
+    text = NARROW_TRY(read_file(source));
+  }
   if (!trim(text).starts_with("{")) return error("'{}' is not a narrow report", source).with_help("`narrow compile MODEL -o OUT` writes OUT.report.json");
-  const Json report = NARROW_TRY(parse_json(text, source));
+  Json report = NARROW_TRY(parse_json(text, source));
   NARROW_TRY(verify_report(report, source));
+  if (bytes > 0) report["size"]["artifact_bytes"] = bytes;
   return report;
 }
 

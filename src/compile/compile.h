@@ -33,6 +33,7 @@ struct CompileOptions {
   std::vector<std::string> data = {};           // DatasetOptions::paths
   std::int64_t samples = -1;                    // for calibration; -1: as the recipe says
   std::int64_t compare_samples = 4;             // measured layer by layer; 0: not at all
+  std::int64_t sensitivity_samples = 0;         // of these, how many measure what every layer alone costs at the outputs
   std::map<std::string, Shape> input_shapes = {};
   std::vector<std::string> disabled_passes = {};
   std::string stats = {};                       // file of an earlier run's statistics instead of calibration

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace narrow {
 namespace {
@@ -11,6 +12,7 @@ constexpr double kClipped = 0.002;        // share
 constexpr double kEmptyGrid = 6;          // grid width over the width that 99.9 % of the values need
 constexpr double kUnevenChannels = 12;    // widest channel over the median channel
 constexpr double kUnevenWeights = 8;
+constexpr double kOwnGridExplains = 4;    // dB
 
 std::string layer_wish(const std::string& layer, const char* wish) {
   return fmt::format("in the recipe, layers: [{{match: \"{}\", {}}}]", layer, wish);
@@ -63,6 +65,30 @@ void judge_range(const ValueStats& stats, const LayerComparison& layer, std::vec
   }
 }
 
+// Rounding to the layer's own grid alone would leave a known noise (a twelfth of the squared step). What the layer shows beyond that
+// enters through its inputs and weights.
+Finding where_it_comes_from(const Graph& graph, const LayerComparison& layer) {
+  const double mean_square = layer.isolated.elements() == 0 ? 0 : layer.isolated.signal_power() / static_cast<double>(layer.isolated.elements());
+  const auto step = static_cast<double>(layer.params.scale[0]);
+  const double own_grid = mean_square > 0 ? 10 * std::log10(mean_square / (step * step / 12)) : 0;
+  const double alone = layer.isolated.sqnr_db();
+  if (own_grid - alone < kOwnGridExplains) {
+    return {layer.node, fmt::format("its grid is coarse for its values: the step is {:.3g}, a typical (rms) value {:.3g}, the largest {:.3g}; {:.1f} dB alone", step, std::sqrt(mean_square),
+                                    std::max(std::abs(layer.min), std::abs(layer.max)), alone),
+            layer_wish(layer.node, "activations: i16")};
+  }
+  const Node& node = graph.node(graph.find_node(layer.node));
+  std::string sources;
+  const Node* first = nullptr;
+  for (const ValueId in : node.inputs) {
+    if (!in || graph.value(in).is_constant()) continue;
+    if (first == nullptr) first = graph.producer(in);
+    sources += fmt::format("{}'{}'", sources.empty() ? "" : ", ", graph.value(in).name);
+  }
+  return {layer.node, fmt::format("its own grid would leave {:.1f} dB, it has {:.1f} dB alone: the damage enters with the rounding of its input {} and its weights", own_grid, alone, sources),
+          first != nullptr ? layer_wish(first->name, "activations: i16") : layer_wish(layer.node, "keep_float: true")};
+}
+
 }  // namespace
 
 std::vector<std::size_t> by_damage(const Comparison& comparison) {
@@ -72,8 +98,7 @@ std::vector<std::size_t> by_damage(const Comparison& comparison) {
   }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     const LayerComparison &x = comparison.layers[a], &y = comparison.layers[b];
-    const double dx = x.isolated.sqnr_db(), dy = y.isolated.sqnr_db();
-    return dx != dy ? dx < dy : x.cumulative.sqnr_db() < y.cumulative.sqnr_db();
+    return std::tuple(x.output.sqnr_db(), x.isolated.sqnr_db(), x.cumulative.sqnr_db()) < std::tuple(y.output.sqnr_db(), y.isolated.sqnr_db(), y.cumulative.sqnr_db());
   });
   return order;
 }
@@ -123,10 +148,7 @@ std::vector<Finding> find_causes(const Graph& graph, const Stats& stats, const P
     }
     if (const ValueStats* seen = stats.find(layer.value)) judge_range(*seen, layer, findings);
     judge_weights(graph, plan, layer, findings);
-    if (findings.size() == before) {
-      findings.push_back({layer.node, fmt::format("{} bits are coarse here: alone it reaches {:.1f} dB", 8 * size_of(layer.params.dtype), layer.isolated.sqnr_db()),
-                          layer_wish(layer.node, "activations: i16")});
-    }
+    if (findings.size() == before) findings.push_back(where_it_comes_from(graph, layer));
   }
   return findings;
 }

@@ -19,10 +19,11 @@ struct Finding {
   bool operator==(const Finding&) const = default;
 };
 
-// Indices into comparison.layers of the integer layers that compute, the most damaged first: by isolated SQNR, then by cumulative.
+// Indices into comparison.layers of the integer layers that compute, the most damaged first: by what they cost at the
+// outputs where that was measured, else by isolated SQNR; then by cumulative.
 std::vector<std::size_t> by_damage(const Comparison& comparison);
 
-// Findings of the `worst` most damaged layers whose isolated SQNR is below 40 dB; every layer has at least one.
+// Findings of the `worst` most damaged layers whose isolated SQNR is below 40 dB; every such layer has at least one.
 std::vector<Finding> find_causes(const Graph& graph, const Stats& stats, const Plan& plan, const Comparison& comparison, std::size_t worst = 8);
 
 // What stands out about one value: where most of it lies, how far its channels differ.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "measure/top_k.h"
 #include "ops/op_def.h"
@@ -29,30 +30,62 @@ struct Site {
   ValueId reference;
 };
 
+using RealValues = std::map<ValueId, Tensor>;
+
+// Adds a network's value to the metrics of its layer; keeps it as real numbers where that is wanted.
 class LayerObserver {
  public:
-  LayerObserver(const Graph& network, const std::map<ValueId, Site>& sites, const std::map<ValueId, Tensor>& float_values,
-                ErrorMetrics LayerComparison::*metrics)
-      : network_(network), sites_(sites), float_values_(float_values), metrics_(metrics) {}
+  LayerObserver(const Graph& network, const std::map<ValueId, Site>& sites, const RealValues& expected, ErrorMetrics LayerComparison::*metrics)
+      : network_(network), sites_(sites), expected_(expected), metrics_(metrics) {}
+  void keep(RealValues* kept) { kept_ = kept; }
   void operator()(ValueId id, const Tensor& tensor) const {
     const auto site = sites_.find(id);
     if (site == sites_.end()) return;
-    const Tensor& real = float_values_.at(site->second.reference);
-    ErrorMetrics& metrics = site->second.layer->*metrics_;
     const Value& value = network_.value(id);
-    if (value.quant) {
-      metrics.add_quantized(real, tensor, *value.quant);
-    } else {
-      metrics.add(real, tensor);
-    }
+    const Tensor real = value.quant ? dequantize(tensor, *value.quant) : tensor;
+    (site->second.layer->*metrics_).add(expected_.at(site->second.reference), real);
+    if (kept_ != nullptr && value.quant) (*kept_)[site->second.reference] = real;
   }
 
  private:
   const Graph& network_;
   const std::map<ValueId, Site>& sites_;
-  const std::map<ValueId, Tensor>& float_values_;
+  const RealValues& expected_;
   ErrorMetrics LayerComparison::*metrics_;
+  RealValues* kept_ = nullptr;
 };
+
+// The float network with one value replaced.
+class Probe {
+ public:
+  explicit Probe(const Graph& reference)
+      : executor_(reference, {.keep = {}, .edit = [this](ValueId id, Tensor& tensor) {
+                    if (id == value_) std::copy_n(static_cast<const std::byte*>(contents_->raw()), contents_->bytes(), static_cast<std::byte*>(tensor.raw()));
+                  }}) {}
+  Result<std::vector<Tensor>> run(std::span<const Tensor> inputs, ValueId value, const Tensor& contents) {
+    value_ = value;
+    contents_ = &contents;
+    return executor_.run(inputs);
+  }
+
+ private:
+  ValueId value_;
+  const Tensor* contents_ = nullptr;
+  Executor executor_;
+};
+
+Status measure_at_outputs(Probe& probe, std::span<const Tensor> inputs, const std::vector<Tensor>& expected, const std::map<ValueId, Site>& sites, const RealValues& alone) {
+  for (const auto& [id, site] : sites) {
+    const auto found = alone.find(site.reference);
+    if (found == alone.end() || site.layer->moves) continue;
+    NARROW_TRY(check_cancelled());
+    const std::vector<Tensor> outputs = NARROW_TRY(probe.run(inputs, site.reference, found->second));
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      if (expected[k].dtype() == DType::kF32) site.layer->output.add(expected[k], outputs[k]);
+    }
+  }
+  return {};
+}
 
 void observe_real(LayerComparison& layer, const Tensor& real, bool first) {
   const std::span<const float> values = real.span<float>();
@@ -120,7 +153,7 @@ double Comparison::lowest_output_cosine() const {
 }
 
 double Comparison::argmax_agreement() const {
-  if (outputs.empty() || samples == 0) return 0;
+  if (outputs.empty() || samples == 0 || !outputs[0].scores) return 100;
   return 100.0 * static_cast<double>(outputs[0].same_argmax) / static_cast<double>(samples);
 }
 
@@ -151,15 +184,21 @@ Result<Comparison> compare_layers(const Graph& reference, const Graph& network, 
   result.layers = list_layers(reference, network, values);
   std::map<ValueId, Site> sites;  // by id in the network; sever() keeps those ids
   for (std::size_t i = 0; i < values.size(); ++i) sites[counterpart(reference, values[i], network)] = {&result.layers[i], values[i]};
-  for (const ValueId out : reference.outputs()) result.outputs.push_back({.name = reference.value(out).name, .metrics = {}});
+  for (const ValueId out : reference.outputs()) {
+    const Shape& shape = reference.value(out).shape;
+    const bool scores = !shape.empty() && shape.back() > 1 && element_count(shape) == shape.back();
+    result.outputs.push_back({.name = reference.value(out).name, .metrics = {}, .scores = scores});
+  }
 
   const SeveredGraph severed = sever(reference, network);
-  std::map<ValueId, Tensor> float_values;  // what one sample needs again
+  RealValues float_values;  // what one sample needs again
   for (const ValueId id : values) float_values[id];
   for (const SeveredGraph::Feed& feed : severed.feeds) float_values[feed.reference];
   const LayerObserver cumulative(network, sites, float_values, &LayerComparison::cumulative);
-  const LayerObserver isolated(severed.graph, sites, float_values, &LayerComparison::isolated);
+  LayerObserver isolated(severed.graph, sites, float_values, &LayerComparison::isolated);
   Executor run_reference(reference), run_network(network), run_severed(severed.graph);
+  std::optional<Probe> probe;
+  if (options.output_samples > 0) probe.emplace(reference);
 
   const std::int64_t count = std::min(options.samples, dataset.size() - options.first);
   for (std::int64_t i = options.first; i < dataset.size() && result.samples < options.samples; ++i) {
@@ -174,11 +213,15 @@ Result<Comparison> compare_layers(const Graph& reference, const Graph& network, 
     const std::vector<Tensor> found = NARROW_TRY(run_real(run_network, sample.inputs, cumulative));
     std::vector<Tensor> fed;
     for (const SeveredGraph::Feed& feed : severed.feeds) fed.push_back(as_network_type(float_values.at(feed.reference), severed.graph.value(feed.input)));
+    RealValues alone;
+    const bool at_outputs = result.samples < options.output_samples;
+    isolated.keep(at_outputs ? &alone : nullptr);
     NARROW_TRY(run_severed.run(fed, isolated));
+    if (at_outputs) NARROW_TRY(measure_at_outputs(*probe, sample.inputs, expected, sites, alone));
     for (std::size_t k = 0; k < expected.size(); ++k) {
       if (expected[k].dtype() != DType::kF32) continue;
       result.outputs[k].metrics.add(expected[k], found[k]);
-      result.outputs[k].same_argmax += argmax(expected[k].span<float>()) == argmax(found[k].span<float>()) ? 1 : 0;
+      if (result.outputs[k].scores) result.outputs[k].same_argmax += argmax(expected[k].span<float>()) == argmax(found[k].span<float>()) ? 1 : 0;
     }
     ++result.samples;
     progress.step(result.samples, count, "samples");

@@ -1,7 +1,9 @@
-// Layer by layer: the float graph against a network made from it (same value names), on samples. Two views of every layer:
+// Layer by layer: the float graph against a network made from it (same value names), on samples. Views of every layer:
 //   cumulative  the value as the network runs end to end: what all layers up to here have done
 //   isolated    the layer alone, fed with the float network's values quantized on the layer's own input grids: what this
 //               layer does
+//   output      the network's outputs when this layer alone is quantized and all others stay float: what it costs in the end (on
+//               request: one more float run per layer)
 // Samples stream: memory holds the float values of one sample, never of all.
 #pragma once
 
@@ -24,6 +26,7 @@ struct LayerComparison {
   bool moves = false;                   // passes one input on without arithmetic (Reshape): what it shows is its input's damage
   QuantParams params = {};              // when it does: the grid of `value` in the network
   ErrorMetrics cumulative = {}, isolated = {};
+  ErrorMetrics output = {};             // empty unless asked for
   ClipMeter clipped = {};
   double min = 0, max = 0;              // of the float value on these samples
 };
@@ -31,7 +34,8 @@ struct LayerComparison {
 struct OutputComparison {
   std::string name;
   ErrorMetrics metrics;
-  std::int64_t same_argmax = 0;         // samples whose largest element stands at the same place
+  bool scores = false;                  // one row of numbers, as a classifier gives them: the largest one is the answer
+  std::int64_t same_argmax = 0;         // of scores: samples with the same answer
 };
 
 struct Comparison {
@@ -40,12 +44,13 @@ struct Comparison {
   std::vector<OutputComparison> outputs;
   double lowest_output_sqnr() const;    // over the outputs; +inf when all are equal
   double lowest_output_cosine() const;  // 1 without outputs
-  double argmax_agreement() const;      // in percent, of the first output
+  double argmax_agreement() const;      // in percent, of the first output; 100 when that is not a row of scores
 };
 
 struct CompareOptions {
   std::int64_t first = 0;
   std::int64_t samples = 8;             // at most
+  std::int64_t output_samples = 0;      // of these, how many measure every layer's cost at the outputs
 };
 
 // Samples that cannot be read are passed over. Error: inputs of the two differ, no sample can be read, interrupted.

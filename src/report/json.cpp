@@ -69,6 +69,7 @@ Json layer_json(const ReportInput& in, const LayerComparison& layer) {
   json["clipped"] = layer.clipped.share();
   json["isolated"] = metrics_json(layer.isolated);
   json["cumulative"] = metrics_json(layer.cumulative);
+  if (layer.output.elements() > 0) json["output"] = metrics_json(layer.output);
   return json;
 }
 
@@ -147,7 +148,7 @@ Json accuracy_json(const Comparison& comparison, const std::string& compared_on)
   for (const OutputComparison& output : comparison.outputs) {
     Json entry = metrics_json(output.metrics);
     entry["name"] = output.name;
-    entry["same_argmax"] = output.same_argmax;
+    if (output.scores) entry["same_argmax"] = output.same_argmax;
     outputs.push_back(std::move(entry));
   }
   accuracy["outputs"] = std::move(outputs);
@@ -177,6 +178,7 @@ Json comparison_json(const Comparison& comparison) {
     entry["clipped"] = layer.clipped.share();
     entry["isolated"] = metrics_json(layer.isolated);
     entry["cumulative"] = metrics_json(layer.cumulative);
+    if (layer.output.elements() > 0) entry["output"] = metrics_json(layer.output);
     layers.push_back(std::move(entry));
   }
   json["layers"] = std::move(layers);

@@ -39,7 +39,7 @@ struct Synthetic {
     plan.notes.push_back("widened the scale of 'b' so that its bias fits");
     LayerComparison c{.node = "c", .op = "Relu", .value = "c", .origin = {"onnx_c"}};
     comparison.layers.push_back(c);
-    comparison.outputs.push_back({.name = "c", .metrics = {}, .same_argmax = 3});
+    comparison.outputs.push_back({.name = "c", .metrics = {}, .scores = true, .same_argmax = 3});
     comparison.outputs[0].metrics.add(std::vector<float>{1, 2}, std::vector<float>{1, 2.1F});
     comparison.samples = 4;
     Diagnostics sink;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "base/table.h"
 #include "base/text.h"
@@ -11,7 +12,7 @@ namespace narrow {
 namespace {
 
 constexpr std::size_t kFindingsShown = 3;
-constexpr std::size_t kFloatShown = 3;
+constexpr std::size_t kReasonWidth = 96;
 
 double number(const Json& object, std::string_view key, double fallback = 0) {
   const Json* found = object.find(key);
@@ -22,7 +23,8 @@ std::string word(const Json& object, std::string_view key) {
   return found != nullptr && found->is_string() ? found->as_string() : std::string();
 }
 double sqnr(const Json& layer, std::string_view view) {
-  return number(*layer.find(view), "sqnr_db", std::numeric_limits<double>::infinity());
+  const Json* metrics = layer.find(view);
+  return metrics == nullptr ? std::numeric_limits<double>::infinity() : number(*metrics, "sqnr_db", std::numeric_limits<double>::infinity());
 }
 
 std::string count_text(double n) {
@@ -36,13 +38,20 @@ std::string shortened(const std::string& text, std::size_t width) {
   return "..." + text.substr(text.size() - (width - 3));  // the end of a path-like name tells more than its beginning
 }
 
+// The column "output dB" (what the layer alone costs at the outputs) is there when it was measured.
 std::string layer_table(const Json& report, std::size_t rows) {
-  Table table({{"layer"}, {"type"}, {"weights"}, {"out"}, {"alone dB", Align::kRight}, {"total dB", Align::kRight}, {"clipped %", Align::kRight}, {"decided by"}});
+  const Json::Array& layers = report.find("layers")->items();
   const std::vector<std::size_t> order = report_by_damage(report);
+  const bool at_outputs = !order.empty() && layers[order[0]].find("output") != nullptr;
+  std::vector<Table::Column> columns{{"layer"}, {"type"}, {"weights"}, {"out"}, {"alone dB", Align::kRight}, {"total dB", Align::kRight}, {"clipped %", Align::kRight}, {"decided by"}};
+  if (at_outputs) columns.insert(columns.begin() + 4, {"output dB", Align::kRight});
+  Table table(columns);
   for (std::size_t i = 0; i < std::min(rows, order.size()); ++i) {
-    const Json& layer = report.find("layers")->items()[order[i]];
-    table.add_row({shortened(word(layer, "name"), 44), word(layer, "op"), word(layer, "weights"), word(layer, "dtype"), decibels(layer.find("isolated")->find("sqnr_db")),
-                   decibels(layer.find("cumulative")->find("sqnr_db")), fmt::format("{:.2f}", 100 * number(layer, "clipped")), word(layer, "decided_by")});
+    const Json& layer = layers[order[i]];
+    std::vector<std::string> row{shortened(word(layer, "name"), 44), word(layer, "op"), word(layer, "weights"), word(layer, "dtype"), decibels(layer.find("isolated")->find("sqnr_db")),
+                                 decibels(layer.find("cumulative")->find("sqnr_db")), fmt::format("{:.2f}", 100 * number(layer, "clipped")), word(layer, "decided_by")};
+    if (at_outputs) row.insert(row.begin() + 4, decibels(layer.find("output")->find("sqnr_db")));
+    table.add_row(std::move(row));
   }
   std::string text = table.to_string();
   if (order.size() > rows) text += fmt::format("... and {} more integer layers with less damage\n", order.size() - rows);
@@ -53,10 +62,11 @@ std::string coverage_line(const Json& coverage) {
   const auto integer = static_cast<std::int64_t>(number(coverage, "integer")), layers = static_cast<std::int64_t>(number(coverage, "layers"));
   std::string text = fmt::format("{}/{} layers integer", integer, layers);
   const Json::Array& stays = coverage.find("float")->items();
-  for (std::size_t i = 0; i < std::min(stays.size(), kFloatShown); ++i) {
-    text += fmt::format("{} '{}' ({}) stays float: {}", i == 0 ? ";" : ",", word(stays[i], "name"), word(stays[i], "op"), word(stays[i], "reason"));
-  }
-  if (stays.size() > kFloatShown) text += fmt::format(" and {} more", stays.size() - kFloatShown);
+  if (stays.empty()) return text;
+  std::string reason = word(stays[0], "reason");
+  if (reason.size() > kReasonWidth) reason = reason.substr(0, kReasonWidth - 3) + "...";
+  text += fmt::format("; '{}' ({}) stays float: {}", word(stays[0], "name"), word(stays[0], "op"), reason);
+  if (stays.size() > 1) text += fmt::format("; and {} more (`narrow report` lists all)", stays.size() - 1);
   return text;
 }
 
@@ -67,13 +77,15 @@ std::string accuracy_line(const Json& report) {
   std::string text;
   for (const Json& output : accuracy.find("outputs")->items()) {
     if (!text.empty()) text += "; ";
-    text += fmt::format("output '{}' {} dB, cosine {:.5f}, same argmax on {}/{} samples", word(output, "name"), decibels(output.find("sqnr_db")), number(output, "cosine"),
-                        static_cast<std::int64_t>(number(output, "same_argmax")), samples);
+    text += fmt::format("output '{}' {} dB, cosine {:.5f}", word(output, "name"), decibels(output.find("sqnr_db")), number(output, "cosine"));
+    if (output.find("same_argmax") != nullptr) text += fmt::format(", same argmax on {}/{} samples", static_cast<std::int64_t>(number(output, "same_argmax")), samples);
   }
   const std::vector<std::size_t> order = report_by_damage(report);
   if (!order.empty()) {
     const Json& worst = report.find("layers")->items()[order[0]];
-    text += fmt::format("; worst layer '{}' ({} dB alone)", word(worst, "name"), decibels(worst.find("isolated")->find("sqnr_db")));
+    text += fmt::format("; worst layer '{}' ({} dB alone", word(worst, "name"), decibels(worst.find("isolated")->find("sqnr_db")));
+    if (worst.find("output") != nullptr) text += fmt::format(", {} dB at the outputs", decibels(worst.find("output")->find("sqnr_db")));
+    text += ")";
   }
   return text;
 }
@@ -101,8 +113,8 @@ std::vector<std::size_t> report_by_damage(const Json& report) {
     if (layers[i].find("integer")->as_bool() && !layers[i].find("moves")->as_bool()) order.push_back(i);
   }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const double x = sqnr(layers[a], "isolated"), y = sqnr(layers[b], "isolated");
-    return x != y ? x < y : sqnr(layers[a], "cumulative") < sqnr(layers[b], "cumulative");
+    const auto damage = [](const Json& layer) { return std::tuple(sqnr(layer, "output"), sqnr(layer, "isolated"), sqnr(layer, "cumulative")); };
+    return damage(layers[a]) < damage(layers[b]);
   });
   return order;
 }

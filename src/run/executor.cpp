@@ -133,6 +133,9 @@ Result<std::vector<Tensor>> Executor::run(std::span<const Tensor> inputs, const 
     } else if (!step.op->view) {
       step.op->run(ctx);
     }
+    if (s.options.edit) {
+      for (std::size_t i = 0; i < node.outputs.size(); ++i) s.options.edit(node.outputs[i], step.outputs[i]);
+    }
     if (observer) {
       for (std::size_t i = 0; i < node.outputs.size(); ++i) observer(node.outputs[i], step.outputs[i]);
     }
