@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <random>
 
 #include "base/parallel.h"
@@ -81,8 +82,14 @@ Status print_profile(Executor& executor, std::span<const Tensor> inputs, std::si
   std::vector<NodeId> nodes(graph.order().begin(), graph.order().end());
   std::stable_sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) { return best[a.index] > best[b.index]; });
   double total = 0;
-  for (const NodeId id : nodes) total += best[id.index];
-  fmt::print("  sum of the nodes {:.3f} ms\n", total * 1e3);
+  std::map<std::string, double> by_operator;
+  for (const NodeId id : nodes) {
+    total += best[id.index];
+    by_operator[graph.node(id).op] += best[id.index];
+  }
+  fmt::print("  sum of the nodes {:.3f} ms:", total * 1e3);
+  for (const auto& [op, seconds] : by_operator) fmt::print(" {} {:.3f}", op, seconds * 1e3);
+  fmt::print("\n");
   for (std::size_t i = 0; i < std::min(count, nodes.size()); ++i) {
     const Node& node = graph.node(nodes[i]);
     fmt::print("  {:8.1f} us  {:14} {} -> {}  {}\n", best[nodes[i].index] * 1e6, node.op, to_string(graph.value(node.inputs[0]).shape),
