@@ -127,19 +127,21 @@ void TiledConv::pack(const ConvU8S8Problem& problem) {
   weights_ = Tensor::of<std::uint8_t>({static_cast<std::int64_t>(packed.size())}, packed);
 }
 
-// Rectangles whose input stays in the second-level cache; panels are divided as well when there are few of them.
+// Rectangles whose input stays in the second-level cache. Enough of them for several threads, down to a few tiles; only then the
+// panels are divided, because threads that write neighbouring channels of one pixel share cache lines.
 void TiledConv::split() {
-  constexpr std::int64_t kInputBytes = 96 << 10, kFewPixels = 112, kManyChunks = 8, kFewMacs = 200'000;
+  constexpr std::int64_t kInputBytes = 96 << 10, kFewPixels = 56, kManyChunks = 8, kFewMacs = 200'000;
   const ConvShape& s = shape_;
   const std::int64_t macs = s.macs();
   const auto parts_of = [](std::int64_t n, std::int64_t largest) { return (n + largest - 1) / largest; };
+  const std::int64_t wanted = std::min(kManyChunks, std::max<std::int64_t>(1, macs / kFewMacs));
   const std::int64_t pixel_bytes = s.stride_w * s.stride_h * s.in_c * element_bytes_;
-  const std::int64_t pixels = std::max(kFewPixels, kInputBytes / std::max<std::int64_t>(pixel_bytes, 1));
+  const std::int64_t even_share = parts_of(s.batch * s.out_h * s.out_w, wanted);
+  const std::int64_t pixels = std::max(kFewPixels, std::min(even_share, kInputBytes / std::max<std::int64_t>(pixel_bytes, 1)));
   const std::int64_t column_parts = parts_of(s.out_w, pixels);
   std::int64_t row_parts = parts_of(s.out_h, std::max<std::int64_t>(1, pixels / s.out_w));
   if (row_parts > 2 && s.out_h >= 8) row_parts = std::min(s.out_h, (row_parts + 3) / 4 * 4);  // an even load
   const std::int64_t rectangles = s.batch * row_parts * column_parts;
-  const std::int64_t wanted = std::min(kManyChunks, std::max<std::int64_t>(1, macs / kFewMacs));
   const auto panel_count = static_cast<std::int64_t>(panels_.size());
   const std::int64_t panel_parts = std::min(panel_count, parts_of(wanted, rectangles));
   for (std::int64_t image = 0; image < s.batch; ++image) {

@@ -16,7 +16,7 @@
 namespace narrow {
 namespace {
 
-constexpr std::int64_t kChunk = 16384;  // per thread at a time
+constexpr std::int64_t kChunk = 8192;   // per thread at a time: a few microseconds
 constexpr std::int64_t kPiece = 1024;   // accumulators on the stack
 constexpr std::int64_t kRow = 32;       // a piece is rescaled as rows of this length
 

@@ -55,6 +55,7 @@ class BytesKernel : public Kernel {
     const BroadcastLoop loop = broadcast_loop(ctx.inputs[0].shape(), ctx.inputs[1].shape(), ctx.outputs[0].shape());
     const std::uint8_t *a = ctx.inputs[0].data<std::uint8_t>(), *b = ctx.inputs[1].data<std::uint8_t>();
     std::uint8_t* y = ctx.outputs[0].data<std::uint8_t>();
+    if (loop.rows() == 1) return fast_->run({a, b, loop.a_step, loop.b_step}, y, loop.count);  // divides it among threads
     for_rows(loop, [&](std::int64_t ao, std::int64_t bo, std::int64_t yo, std::int64_t n) { fast_->run({a + ao, b + bo, loop.a_step, loop.b_step}, y + yo, n); });
   }
 
