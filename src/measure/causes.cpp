@@ -45,7 +45,7 @@ void judge_weights(const Graph& graph, const Plan& plan, const LayerComparison& 
   const double ratio = weight_channel_ratio(graph.value(value).constant, op.linear->out_axis);
   if (ratio < kUnevenWeights) return;
   findings.push_back({layer.node, fmt::format("weights have one scale, but the largest output channel is {:.0f}x the median one", ratio),
-                      "a target with per-channel weights, or " + layer_wish(layer.node, "per_channel: true")});
+                      "a target with per-channel weights, or " + layer_wish(layer.node, "weights: {per_channel: true}")});
 }
 
 void judge_range(const ValueStats& stats, const LayerComparison& layer, std::vector<Finding>& findings) {
@@ -57,11 +57,11 @@ void judge_range(const ValueStats& stats, const LayerComparison& layer, std::vec
     findings.push_back({layer.node,
                         fmt::format("outliers: 99.9 % of the values lie in [{:.3g}, {:.3g}], the grid covers [{:.3g}, {:.3g}]; they share {:.0f} steps", spread.low,
                                     spread.high, layer.params.lowest(), layer.params.highest(), steps),
-                        layer_wish(layer.node, "activations: i16") + ", or calibrator: percentile to give the outliers up"});
+                        layer_wish(layer.node, "activations: int16") + ", or calibration: percentile to give the outliers up"});
   }
   if (spread.channel_ratio > kUnevenChannels) {
     findings.push_back({layer.node, fmt::format("channel ranges differ: the widest is {:.0f}x the median one, and one scale serves all", spread.channel_ratio),
-                        layer_wish(layer.node, "activations: i16")});
+                        layer_wish(layer.node, "activations: int16")});
   }
 }
 
@@ -75,7 +75,7 @@ Finding where_it_comes_from(const Graph& graph, const LayerComparison& layer) {
   if (own_grid - alone < kOwnGridExplains) {
     return {layer.node, fmt::format("its grid is coarse for its values: the step is {:.3g}, a typical (rms) value {:.3g}, the largest {:.3g}; {:.1f} dB alone", step, std::sqrt(mean_square),
                                     std::max(std::abs(layer.min), std::abs(layer.max)), alone),
-            layer_wish(layer.node, "activations: i16")};
+            layer_wish(layer.node, "activations: int16")};
   }
   const Node& node = graph.node(graph.find_node(layer.node));
   std::string sources;
@@ -86,7 +86,7 @@ Finding where_it_comes_from(const Graph& graph, const LayerComparison& layer) {
     sources += fmt::format("{}'{}'", sources.empty() ? "" : ", ", graph.value(in).name);
   }
   return {layer.node, fmt::format("its own grid would leave {:.1f} dB, it has {:.1f} dB alone: the damage enters with the rounding of its input {} and its weights", own_grid, alone, sources),
-          first != nullptr ? layer_wish(first->name, "activations: i16") : layer_wish(layer.node, "keep_float: true")};
+          first != nullptr ? layer_wish(first->name, "activations: int16") : layer_wish(layer.node, "keep: float")};
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ std::vector<Finding> find_causes(const Graph& graph, const Stats& stats, const P
       findings.push_back({layer.node,
                           fmt::format("{:.1f} % of the values are clipped: the grid ends at [{:.3g}, {:.3g}], the data reach [{:.3g}, {:.3g}]", 100 * layer.clipped.share(),
                                       layer.params.lowest(), layer.params.highest(), layer.min, layer.max),
-                          layer_wish(layer.node, "calibrator: max") + ", or activations: i16"});
+                          layer_wish(layer.node, "calibration: max") + ", or activations: int16"});
     }
     if (const ValueStats* seen = stats.find(layer.value)) judge_range(*seen, layer, findings);
     judge_weights(graph, plan, layer, findings);

@@ -1,0 +1,130 @@
+#include "measure/causes.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/op_def.h"
+#include "recipe/recipe.h"
+#include "support.h"
+
+namespace narrow {
+namespace {
+
+// x -> Gemm a -> Relu b, all with the grid given; the comparison is filled by hand.
+class Causes : public ::testing::Test {
+ protected:
+  Graph graph;
+  Stats stats;
+  Plan plan;
+  Comparison comparison;
+
+  void SetUp() override {
+    const ValueId x = graph.add_input("x", DType::kF32, {1, 4});
+    const ValueId w = graph.add_constant("w", Tensor::of<float>({3, 4}, {100, 0, 0, 0, 1, 0, 0, 0, 0.5F, 0, 0, 0}));
+    const ValueId a = test::must(append_inferred(graph, {.name = "a", .op = "Gemm", .inputs = {x, w}}));
+    graph.add_output(test::must(append_inferred(graph, {.name = "b", .op = "Relu", .inputs = {a}})));
+  }
+
+  LayerComparison& layer(const std::string& name, const std::string& op, float scale, float noise) {
+    LayerComparison l{.node = name, .op = op, .value = name, .origin = {}};
+    l.integer = true;
+    l.params = QuantParams::per_tensor(DType::kI8, scale, 0);
+    l.isolated.add(std::vector<float>{1, 1, 1, 1}, std::vector<float>{1 + noise, 1 - noise, 1 + noise, 1 - noise});
+    l.cumulative = l.isolated;
+    l.max = 1;
+    comparison.layers.push_back(l);
+    return comparison.layers.back();
+  }
+  ValueStats& seen(const std::string& value, const std::vector<float>& samples, std::vector<float> low, std::vector<float> high) {
+    ValueStats s;
+    s.value = value;
+    s.min = *std::min_element(samples.begin(), samples.end());
+    s.max = *std::max_element(samples.begin(), samples.end());
+    s.histogram.cover(s.min, s.max);
+    s.histogram.add(samples);
+    s.channel_min = std::move(low);
+    s.channel_max = std::move(high);
+    stats.values.push_back(s);
+    return stats.values.back();
+  }
+  std::vector<Finding> found() const { return find_causes(graph, stats, plan, comparison); }
+
+  // Advice that names the recipe can be pasted into one.
+  static void expect_valid(const std::vector<Finding>& findings) {
+    for (const Finding& finding : findings) {
+      const std::size_t at = finding.advice.find("layers: [");
+      ASSERT_NE(at, std::string::npos) << finding.advice;
+      const Recipe recipe = test::must(parse_recipe(finding.advice.substr(at, finding.advice.find(']', at) - at + 1), "advice"));
+      EXPECT_EQ(recipe.layers.size(), 1U);
+    }
+  }
+};
+
+TEST_F(Causes, OrderIsByOutputThenAloneThenTotal) {
+  layer("a", "Gemm", 0.01F, 0.01F);
+  layer("b", "Relu", 0.01F, 0.1F);
+  EXPECT_EQ(by_damage(comparison), (std::vector<std::size_t>{1, 0}));
+  comparison.layers[0].output.add(std::vector<float>{1}, std::vector<float>{2});
+  EXPECT_EQ(by_damage(comparison), (std::vector<std::size_t>{0, 1}));
+  comparison.layers[0].moves = true;
+  EXPECT_EQ(by_damage(comparison), (std::vector<std::size_t>{1}));
+}
+
+TEST_F(Causes, GoodLayersAreNotMentioned) {
+  layer("a", "Gemm", 0.01F, 0.001F);  // 60 dB
+  EXPECT_TRUE(found().empty());
+}
+
+TEST_F(Causes, Clipping) {
+  LayerComparison& l = layer("b", "Relu", 0.01F, 0.1F);  // grid to 1.27
+  l.clipped.add(Tensor::of<float>({4}, {0, 1, 1, 5}), l.params);
+  l.max = 5;
+  ASSERT_EQ(found().size(), 1U);
+  EXPECT_EQ(found()[0].why, "25.0 % of the values are clipped: the grid ends at [-1.28, 1.27], the data reach [0, 5]");
+  expect_valid(found());
+}
+
+TEST_F(Causes, OutliersAndUnevenChannels) {
+  layer("b", "Relu", 1, 0.1F);  // grid [-128, 127]
+  std::vector<float> values(100000, 0.5F);
+  values[0] = 120;
+  seen("b", values, {0, 0, 0}, {1, 1, 120});
+  const std::vector<Finding> findings = found();
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_TRUE(findings[0].why.starts_with("outliers: 99.9 % of the values lie in [")) << findings[0].why;
+  EXPECT_EQ(findings[1].why, "channel ranges differ: the widest is 120x the median one, and one scale serves all");
+  expect_valid(findings);
+}
+
+TEST_F(Causes, OneScaleForUnevenWeights) {
+  layer("a", "Gemm", 0.01F, 0.1F);
+  plan.constants.push_back({"a", 1, QuantParams::per_tensor(DType::kI8, 1, 0), ""});
+  ASSERT_EQ(found().size(), 1U);
+  EXPECT_EQ(found()[0].why, "weights have one scale, but the largest output channel is 100x the median one");
+  expect_valid(found());
+  plan.constants[0].params.axis = 0;
+  ASSERT_EQ(found().size(), 1U);
+  EXPECT_EQ(found()[0].why.find("weights have one scale"), std::string::npos);
+}
+
+TEST_F(Causes, OwnGridOrInputs) {
+  // A step of 0.12 leaves 20 log10(1 / (0.12 / sqrt 12)) = 29.2 dB; the layer has that.
+  layer("b", "Relu", 0.12F, 0.0346F);
+  EXPECT_EQ(found()[0].why, "its grid is coarse for its values: the step is 0.12, a typical (rms) value 1, the largest 1; 29.2 dB alone");
+  expect_valid(found());
+  comparison.layers.clear();
+  layer("b", "Relu", 0.01F, 0.1F);  // 50.8 dB possible, 20 found
+  EXPECT_EQ(found()[0].why, "its own grid would leave 50.8 dB, it has 20.0 dB alone: the damage enters with the rounding of its input 'a' and its weights");
+  EXPECT_EQ(found()[0].advice, "in the recipe, layers: [{match: \"a\", activations: int16}]");
+}
+
+TEST_F(Causes, SpreadOfAHistogram) {
+  std::vector<float> values;
+  for (int i = 0; i < 10000; ++i) values.push_back(static_cast<float>(i) / 10000);
+  const Spread spread = spread_of(seen("x", values, {-1, 0, 0}, {0, 1, 3}), 0.1);
+  EXPECT_NEAR(spread.low, 0.1, 0.001);
+  EXPECT_NEAR(spread.high, 0.9, 0.001);
+  EXPECT_DOUBLE_EQ(spread.channel_ratio, 3);
+}
+
+}  // namespace
+}  // namespace narrow
