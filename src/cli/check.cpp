@@ -2,7 +2,8 @@
 #include "base/table.h"
 #include "cli/networks.h"
 #include "ops/op_def.h"
-#include "plan/plan.h"
+#include "plan/islands.h"
+#include "plan/wishes.h"
 
 namespace narrow::cli {
 namespace {
@@ -12,16 +13,12 @@ struct Verdict {
   std::string how;  // "i8", or why not
 };
 
-// Before any data: the operator's rule, the target, the recipe.
-Verdict judge(const Graph& graph, const Node& node, const Target& target) {
-  const OpDef& op = op_of(node);
-  if (op.quant_rule == nullptr) return {false, "the operator has no integer form"};
-  if (graph.value(node.outputs[0]).dtype != DType::kF32) return {true, std::string(name_of(graph.value(node.outputs[0]).dtype))};
-  const QuantRule rule = op.quant_rule(graph, node);
-  if (!rule.unquantized.empty()) return {false, rule.unquantized};
-  const Target::Answer answer = target.supports(node.op, target.activations[0]);
-  if (!answer.yes) return {false, answer.reason};
-  return {true, rule.follows_input ? "as its input" : std::string(name_of(target.activations[0]))};
+// What the planner will choose, as far as it can be known before any data.
+Verdict verdict(const Graph& graph, const Node& node, const NodeChoice& choice, DType planned) {
+  const DType dtype = graph.value(node.outputs[0]).dtype;
+  if (dtype != DType::kF32) return {true, std::string(name_of(dtype))};
+  if (!choice.integer) return {false, choice.reason};
+  return {true, choice.rule.follows_input ? "as its input" : std::string(name_of(planned))};
 }
 
 }  // namespace
@@ -32,6 +29,10 @@ Status run(const CheckCommand& command) {
   const Target target = NARROW_TRY(load_target(command.target));
   const Graph graph = NARROW_TRY(load_float_graph(command.model, command.shapes, diagnostics));
   print_diagnostics(diagnostics, command.common);
+  const Wishes wishes = resolve_wishes(graph, recipe);
+  NARROW_TRY(check_matched(graph, wishes));
+  const DType planned = recipe.activations.value_or(target.activations[0]);
+  const std::vector<NodeChoice> choices = choose_islands(graph, wishes, target, planned);
   Json json = Json::object();
   json["model"] = command.model;
   json["target"] = target.name;
@@ -40,16 +41,17 @@ Status run(const CheckCommand& command) {
   std::int64_t integer = 0;
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
-    const Verdict verdict = judge(graph, node, target);
-    integer += verdict.integer ? 1 : 0;
+    const std::optional<Wish<DType>>& wish = wishes.nodes[id.index].activations;
+    const Verdict answer = verdict(graph, node, choices[id.index], wish ? wish->value : planned);
+    integer += answer.integer ? 1 : 0;
     const std::string shape = to_string(graph.value(node.outputs[0]).shape);
-    table.add_row({node.name, node.op, shape, (verdict.integer ? "" : "float: ") + verdict.how});
+    table.add_row({node.name, node.op, shape, (answer.integer ? "" : "float: ") + answer.how});
     Json entry = Json::object();
     entry["name"] = node.name;
     entry["op"] = node.op;
     entry["shape"] = shape;
-    entry["integer"] = verdict.integer;
-    entry[verdict.integer ? "dtype" : "reason"] = verdict.how;
+    entry["integer"] = answer.integer;
+    entry[answer.integer ? "dtype" : "reason"] = answer.how;
     layers.push_back(std::move(entry));
   }
   json["integer"] = integer;

@@ -189,6 +189,10 @@ TEST_F(Commands, CheckOpsAndTargets) {
   const Outcome check = good("check net.onnx");
   EXPECT_TRUE(check.out.ends_with("6/6 layers integer on generic-int8\n")) << check.out;
   EXPECT_EQ(json("check net.onnx --json").find("integer")->as_int(), 6);
+  scene.write("keep.yaml", "layers:\n  - match: depthwise\n    keep: float\n");
+  const Outcome kept = good("check net.onnx -c keep.yaml");
+  EXPECT_TRUE(kept.out.ends_with("5/6 layers integer on generic-int8\n")) << kept.out;
+  EXPECT_NE(kept.out.find("float: recipe"), std::string::npos) << kept.out;
   EXPECT_NE(good("ops").out.find("Conv "), std::string::npos);
   EXPECT_NE(good("targets").out.find("generic-int8"), std::string::npos);
   EXPECT_GE(json("targets --json").items().size(), 3U);
