@@ -225,6 +225,14 @@ void Graph::rename(ValueId id, std::string new_name) {
   value_names_[v.name] = id.index;
 }
 
+void Graph::rename(NodeId id, std::string new_name) {
+  Node& n = nodes_[id.index];
+  if (n.name == new_name) return;
+  node_names_.erase(n.name);
+  n.name = unique_node_name(std::move(new_name));
+  node_names_[n.name] = id.index;
+}
+
 void Graph::add_output(ValueId id) { outputs_.push_back(id); }
 void Graph::set_output(std::size_t index, ValueId id) { outputs_[index] = id; }
 

@@ -121,6 +121,7 @@ class Graph {
   void set_quant(ValueId value, std::optional<QuantParams> quant) { values_[value.index].quant = std::move(quant); }
   void set_constant(ValueId value, Tensor tensor);                // replaces the tensor of a constant, or makes a producer-less value one
   void rename(ValueId value, std::string name);                   // made unique
+  void rename(NodeId node, std::string name);                     // made unique
   void add_output(ValueId value);
   void set_output(std::size_t index, ValueId value);
   // Every reader of `from`, graph outputs included, reads `to` instead. A graph output keeps its name: when `from` is an

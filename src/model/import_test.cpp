@@ -141,6 +141,19 @@ TEST(OnnxProto, WritesWhatItReads) {
   }
 }
 
+TEST(OnnxProto, ReadsEveryStorageForm) {
+  const OnnxModel model = test::must(read_onnx(test::source_folder() + "/tests/onnx/storage.onnx"));
+  ASSERT_EQ(model.initializers.size(), 27U);
+  const Tensor reals = Tensor::of<double>({3}, {0.5, -1.5, 2}), integers = Tensor::of<double>({3}, {1, 0, 1});
+  for (const OnnxInitializer& initializer : model.initializers) {
+    const std::string type = initializer.name.substr(0, initializer.name.find('.'));
+    const bool real = type.find("FLOAT") != std::string::npos || type == "DOUBLE";
+    EXPECT_TRUE(initializer.tensor.cast(DType::kF64).same_bytes(real ? reals : integers)) << initializer.name;
+    const DType wanted = type == "DOUBLE" ? DType::kF64 : real ? DType::kF32 : type.starts_with("UINT") && type.size() == 6 && type != "UINT16" ? DType::kI64 : initializer.tensor.dtype();
+    EXPECT_EQ(initializer.tensor.dtype(), wanted) << initializer.name;
+  }
+}
+
 TEST(OnnxProto, TellsATruncatedModelFromAnotherFile) {
   const std::string path = test::temporary_folder() + "/m.onnx";
   const auto message = [&](std::string_view bytes) {

@@ -1,4 +1,6 @@
 // Conv: 2-D convolution over channels-last maps, weights [O, kh, kw, I/group] constant, any activation fused.
+#include <algorithm>
+
 #include "base/parallel.h"
 #include "ops/linear.h"
 #include "ops/window.h"
@@ -77,7 +79,11 @@ std::unique_ptr<Kernel> prepare(const Graph& graph, const Node& node) {
   return float_linear_kernel(make_float_conv(problem), activation.complete);
 }
 
-constexpr LinearForm kLinear{.weight = 1, .bias = 2, .out_axis = 0, .in_axis = 3};
+bool padded(const Node& node) {
+  const auto pads = node.attrs.get_ints("pads");
+  return std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; });
+}
+constexpr LinearForm kLinear{.weight = 1, .bias = 2, .out_axis = 0, .in_axis = 3, .partial = padded};
 
 Status lower(LowerContext& ctx) { return lower_linear(ctx, "qconv", {"strides", "pads", "dilations", "group"}); }
 

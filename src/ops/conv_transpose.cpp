@@ -139,7 +139,8 @@ std::unique_ptr<Kernel> prepare(const Graph& graph, const Node& node) {
   return float_linear_kernel(make_float_conv(problem), activation.complete);
 }
 
-constexpr LinearForm kLinear{.weight = 1, .bias = 2, .out_axis = 0, .in_axis = 3};
+bool sees_some_taps(const Node&) { return true; }
+constexpr LinearForm kLinear{.weight = 1, .bias = 2, .out_axis = 0, .in_axis = 3, .partial = sees_some_taps};
 
 Status lower(LowerContext& ctx) { return lower_linear(ctx, "qconv_transpose", {"strides", "pads", "dilations", "group", "output_padding"}); }
 

@@ -1,6 +1,13 @@
 #include "passes/edits.h"
 
+#include "ops/op_def.h"
+
 namespace narrow {
+
+void must_infer(Graph& graph, NodeId node) {
+  const auto status = infer_node(graph, node);
+  NARROW_CHECK(status.has_value(), "{}", status.error().message);
+}
 
 void take_over(Graph& graph, ValueId value, NodeId node) {
   const ValueId old = graph.node(node).outputs[0];

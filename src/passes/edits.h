@@ -7,6 +7,9 @@
 
 namespace narrow {
 
+// Types of a node that is known to be well-formed.
+void must_infer(Graph& graph, NodeId node);
+
 // `value` now computes what the only output of `node` did: takes over its users, its name and its origin; `node` is erased.
 void take_over(Graph& graph, ValueId value, NodeId node);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <set>
 
 #include "base/text.h"
 
@@ -17,6 +18,7 @@ constexpr std::array kPasses = {
     Pass{"recognize-composites", "decomposed functions (x * sigmoid(x)) become one node", recognize_composites, true},
     // Before everything that wants neighbours: importing channels-first models leaves a pair around every convolution.
     Pass{"sink-transposes", "transposes move towards the outputs and cancel", sink_transposes, true},
+    Pass{"lift-transposes", "transposes behind padding or normalization of an input move in front of it", lift_transposes},
     // After the transposes between a Pad and its convolution are gone.
     Pass{"absorb-producers", "padding and reshapes merge into the node after them", absorb_producers, true},
     // Before activations are fused: y = act(W x + b) has no place for a scale behind act.
@@ -37,6 +39,28 @@ Status check_names(const std::vector<std::string>& names) {
   return {};
 }
 
+std::set<std::string> constant_names(const Graph& graph) {
+  std::set<std::string> names;
+  for (const ValueId id : graph.live_values()) {
+    if (graph.value(id).is_constant()) names.insert(graph.value(id).name);
+  }
+  return names;
+}
+
+// A constant that was rewritten while its original was still in use is NAME_1, or NAME_1_1: it gets its name back when that is free.
+void restore_constant_names(Graph& graph, const std::set<std::string>& original) {
+  for (const std::string& name : constant_names(graph)) {
+    if (original.contains(name)) continue;
+    std::string base = name;
+    while (!original.contains(base)) {
+      const std::size_t digits = base.find_last_not_of("0123456789");
+      if (digits == std::string::npos || digits + 1 == base.size() || base[digits] != '_') break;
+      base.resize(digits);
+    }
+    if (original.contains(base) && !graph.find_value(base)) graph.rename(graph.find_value(name), base);
+  }
+}
+
 bool contains(const std::vector<std::string>& names, std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); }
 
 }  // namespace
@@ -53,6 +77,7 @@ Result<std::vector<PassReport>> run_passes(Graph& graph, const PassOptions& opti
     list.push_back(&pass);
     reports.push_back({.name = std::string(pass.name)});
   }
+  const std::set<std::string> original = constant_names(graph);
   for (int round = 0;; ++round) {
     NARROW_CHECK(round < kMaxRounds, "passes do not come to rest");
     std::size_t changed = 0;
@@ -71,8 +96,10 @@ Result<std::vector<PassReport>> run_passes(Graph& graph, const PassOptions& opti
       }
       reports[i].seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     }
-    if (changed == 0) return reports;
+    if (changed == 0) break;
   }
+  restore_constant_names(graph, original);
+  return reports;
 }
 
 }  // namespace narrow

@@ -44,6 +44,7 @@ Result<std::vector<PassReport>> run_passes(Graph& graph, const PassOptions& opti
 std::size_t fold_constants(Graph& graph);         // what is known now becomes a constant
 std::size_t recognize_composites(Graph& graph);   // x * sigmoid(x) becomes one node (OpDef::recognize)
 std::size_t sink_transposes(Graph& graph);        // Transposes move towards the outputs and cancel in pairs
+std::size_t lift_transposes(Graph& graph);        // those behind the preparation of a graph input move in front of it
 std::size_t absorb_producers(Graph& graph);       // Pad into a convolution, Reshape into Reshape (OpDef::absorb_producer)
 std::size_t fold_affine(Graph& graph);            // y = s x + t goes into the weights beside it
 std::size_t standalone_affine(Graph& graph);      // what is left of these becomes a depthwise 1x1 convolution

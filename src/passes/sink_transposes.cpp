@@ -8,22 +8,12 @@
 #include "passes/edits.h"
 #include "passes/fold_constants.h"
 #include "passes/passes.h"
+#include "passes/transposes.h"
 
 namespace narrow {
 namespace {
 
 using Perm = std::vector<int>;
-
-void must_infer(Graph& graph, NodeId id) {
-  const auto status = infer_node(graph, id);
-  NARROW_CHECK(status.has_value(), "{}", status.error().message);
-}
-
-std::optional<Perm> transposed_by(const Graph& graph, ValueId value) {
-  const Node* producer = value ? graph.producer(value) : nullptr;
-  return producer == nullptr ? std::nullopt : permutation_of(*producer);
-}
-ValueId source_of(const Graph& graph, ValueId value) { return graph.producer(value)->inputs[0]; }
 
 // Removes `id` if nobody reads it any more, and then the Transposes that fed it.
 void drop_unused(Graph& graph, NodeId id) {
@@ -50,7 +40,7 @@ bool simplify(Graph& graph, NodeId id) {
   if (const auto inner = transposed_by(graph, x)) {
     const NodeId before = graph.value(x).producer;
     const Perm both = compose(*inner, *perm);
-    graph.set_input(id, 0, source_of(graph, x));
+    graph.set_input(id, 0, transpose_source(graph, x));
     graph.attrs(id).set("perm", Attr(std::vector<std::int64_t>(both.begin(), both.end())));
     graph.add_origin(id, graph.node(before).origin);
     drop_unused(graph, before);
@@ -160,9 +150,13 @@ void transpose_output(Graph& graph, NodeId id, ValueId y, const Perm& perm) {
 bool sink(Graph& graph, NodeId id) {
   if (permutation_of(graph.node(id))) return false;
   const OpDef& op = op_of(graph.node(id));
-  if (op.permute == nullptr && op.permute_axes == nullptr) return false;
+  if (!can_be_permuted(graph.node(id))) return false;
   const auto move = find_move(graph, id);
   if (!move) return false;
+  if (graph.node(id).outputs.size() == 1) {
+    const ValueId in = only_computed_input(graph, id);
+    if (in && graph.is_input(transpose_source(graph, in)) && ends_blocked(graph, graph.node(id).outputs[0])) return false;
+  }
   std::vector<Shape> before;
   for (const ValueId out : graph.node(id).outputs) before.push_back(graph.value(out).shape);
   Perm out_perm = move->perm;
@@ -185,7 +179,7 @@ bool sink(Graph& graph, NodeId id) {
   for (const std::size_t slot : move->lifted) {
     const ValueId in = graph.node(id).inputs[slot];
     const NodeId t = graph.value(in).producer;
-    ValueId source = source_of(graph, in);
+    ValueId source = transpose_source(graph, in);
     Shape wanted(move->perm.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) wanted[static_cast<std::size_t>(move->perm[i])] = graph.value(in).shape[i];
     if (wanted != graph.value(source).shape) {
@@ -226,7 +220,7 @@ bool permute_columns(Graph& graph, NodeId id) {
   const Shape& from = graph.value(map).shape;
   if (!perm || (*perm)[0] != 0 || graph.value(flat).shape != Shape{from[0], element_count(from) / from[0]}) return false;
   // columns[k]: where the k-th element of the flattened transposed map lies in the map as it is.
-  const ValueId x = source_of(graph, map);
+  const ValueId x = transpose_source(graph, map);
   Shape inner(graph.value(x).shape.begin() + 1, graph.value(x).shape.end());
   Perm inner_perm;
   for (std::size_t i = 1; i < perm->size(); ++i) inner_perm.push_back((*perm)[i] - 1);

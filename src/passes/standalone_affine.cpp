@@ -15,8 +15,7 @@ std::vector<float> per_channel(const std::vector<float>& list, std::int64_t chan
 
 ValueId must_insert_before(Graph& graph, NodeId at, NodeSpec spec) {
   const NodeId id = graph.insert_before(at, std::move(spec));
-  const auto status = infer_node(graph, id);
-  NARROW_CHECK(status.has_value(), "{}", status.error().message);
+  must_infer(graph, id);
   return graph.node(id).outputs[0];
 }
 
@@ -36,11 +35,14 @@ bool convert(Graph& graph, NodeId id) {
   const std::int64_t channels = shape.back();
   ValueId map = x;
   if (rank != 4) map = must_insert_before(graph, id, make_reshape(graph, x, {shape[0], 1, element_count(shape) / shape[0] / channels, channels}));
-  NodeSpec spec = make_depthwise_1x1(graph, map, graph.node(id).name, per_channel(affine->scale, channels), per_channel(affine->shift, channels));
+  const std::string name = graph.node(id).name;
+  NodeSpec spec = make_depthwise_1x1(graph, map, name, per_channel(affine->scale, channels), per_channel(affine->shift, channels));
   spec.origin = graph.node(id).origin;
   ValueId y = must_insert_before(graph, id, std::move(spec));
+  const NodeId depthwise = graph.value(y).producer;
   if (rank != 4) y = must_insert_before(graph, id, make_reshape(graph, y, shape));
   take_over(graph, y, id);
+  graph.rename(depthwise, name);
   return true;
 }
 
