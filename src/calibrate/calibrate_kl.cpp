@@ -74,7 +74,7 @@ class Entropy {
 
 }  // namespace
 
-Range choose_kl(const ValueStats& stats, const CalibratorChoice&, const GridOptions& grid) {
+Range choose_kl(const ValueStats& stats, const CalibratorChoice&, const GridOptions& grid, std::span<const double>) {
   const DyadicHistogram& histogram = stats.histogram;
   const Range all{std::min(0.0, static_cast<double>(stats.min)), std::max(0.0, static_cast<double>(stats.max))};
   std::vector<double> counts;

@@ -1,8 +1,12 @@
 // The calibrators that minimise expected error. mse: both ends move on a logarithmic grid, coarse to fine; the objective is
-// not convex, hence the grid. sqnr: the fixed grid of 17 steps and 21 offsets with a clipping error that counts three times
+// not convex, hence the grid. output_mse: the same search, but every channel's error counts by its importance to the layers that
+// read it, so that a few wide channels cannot buy their tails with the resolution of all others. sqnr: the fixed grid of 17 steps and 21 offsets with a clipping error that counts three times
 // (specs of the candidates: AIMET "TF-enhanced").
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <span>
+#include <vector>
 
 #include "calibrate/calibrators.h"
 #include "calibrate/error_model.h"
@@ -14,9 +18,47 @@ constexpr double kOctaves = 8;       // ends shrink to 1/256 at most
 constexpr double kCoarseStep = 0.25;  // octaves
 constexpr double kFineStep = 1.0 / 64;
 
+// Sum over channels of importance * expected squared error, where no channel can lose more than its variance. Rounding noise is
+// alike in all channels; what is clipped at an end comes from the channels that reach beyond it, in proportion to the
+// squares of how far they do.
+class ChannelErrors {
+ public:
+  ChannelErrors(const ValueStats& stats, std::span<const double> importance) : stats_(&stats), importance_(importance) {
+    for (std::size_t c = 0; c < stats.channel_min.size(); ++c) variances_.push_back(stats.channel_variance(c));
+  }
+
+  // Mean squared errors per element of the whole tensor: of rounding, of clipping below lo and above hi.
+  double cost(double rounding, double below, double lo, double above, double hi) const {
+    double far_below = 0, far_above = 0;
+    for (std::size_t c = 0; c < variances_.size(); ++c) {
+      far_below += square(std::max(0.0, lo - static_cast<double>(stats_->channel_min[c])));
+      far_above += square(std::max(0.0, static_cast<double>(stats_->channel_max[c]) - hi));
+    }
+    const auto channels = static_cast<double>(variances_.size());
+    const double low_share = far_below > 0 ? below * channels / far_below : 0, high_share = far_above > 0 ? above * channels / far_above : 0;
+    double sum = 0;
+    for (std::size_t c = 0; c < variances_.size(); ++c) {
+      const double error = rounding + low_share * square(std::max(0.0, lo - static_cast<double>(stats_->channel_min[c]))) +
+                           high_share * square(std::max(0.0, static_cast<double>(stats_->channel_max[c]) - hi));
+      sum += importance_[c] * std::min(error, variances_[c]);
+    }
+    return sum;
+  }
+
+ private:
+  static double square(double x) { return x * x; }
+  const ValueStats* stats_;
+  std::span<const double> importance_;
+  std::vector<double> variances_;
+};
+
 class Search {
  public:
-  Search(const ValueStats& stats, const GridOptions& grid) : model_(stats.histogram), grid_(grid), all_{std::min(0.0, static_cast<double>(stats.min)), std::max(0.0, static_cast<double>(stats.max))} {}
+  // importance: empty for the plain mean square.
+  Search(const ValueStats& stats, const GridOptions& grid, std::span<const double> importance)
+      : model_(stats.histogram), grid_(grid), all_{std::min(0.0, static_cast<double>(stats.min)), std::max(0.0, static_cast<double>(stats.max))} {
+    if (!importance.empty()) channels_ = std::make_unique<const ChannelErrors>(stats, importance);
+  }
 
   // Octaves by which the ends are moved inwards -> range.
   Range range_at(double lo_octaves, double hi_octaves) const {
@@ -30,8 +72,10 @@ class Search {
   void look(double lo_octaves, double hi_octaves) {
     if (lo_octaves < 0 || hi_octaves < 0) return;
     const QuantParams params = params_from_range(range_at(lo_octaves, hi_octaves).lo, range_at(lo_octaves, hi_octaves).hi, grid_);
-    if (found_ && model_.clip_cost(params.lowest(), params.highest()) >= best_cost_) return;
-    const double cost = model_.cost(params);
+    const double below = model_.low_clip_cost(params.lowest()), above = model_.high_clip_cost(params.highest()), n = model_.total();
+    if (found_ && !channels_ && below + above >= best_cost_) return;
+    double cost = model_.cost(params);
+    if (channels_) cost = channels_->cost((cost - below - above) / n, below / n, params.lowest(), above / n, params.highest());
     if (found_ && !(cost < best_cost_)) return;
     found_ = true;
     best_cost_ = cost;
@@ -60,6 +104,7 @@ class Search {
 
  private:
   ErrorModel model_;
+  std::unique_ptr<const ChannelErrors> channels_;  // nullptr: plain mean square
   GridOptions grid_;
   Range all_;
   bool found_ = false;
@@ -68,9 +113,10 @@ class Search {
 
 }  // namespace
 
-Range choose_mse(const ValueStats& stats, const CalibratorChoice&, const GridOptions& grid) { return Search(stats, grid).run(); }
+Range choose_mse(const ValueStats& stats, const CalibratorChoice&, const GridOptions& grid, std::span<const double>) { return Search(stats, grid, {}).run(); }
+Range choose_output_mse(const ValueStats& stats, const CalibratorChoice&, const GridOptions& grid, std::span<const double> importance) { return Search(stats, grid, importance).run(); }
 
-Range choose_sqnr(const ValueStats& stats, const CalibratorChoice&, const GridOptions& grid) {
+Range choose_sqnr(const ValueStats& stats, const CalibratorChoice&, const GridOptions& grid, std::span<const double>) {
   constexpr double kGamma = 3;
   const ErrorModel model(stats.histogram);
   const double min = std::min(0.0, static_cast<double>(stats.min)), max = std::max(0.0, static_cast<double>(stats.max));

@@ -11,10 +11,10 @@ namespace {
 
 Range observed(const ValueStats& stats) { return {std::min(0.0, static_cast<double>(stats.min)), std::max(0.0, static_cast<double>(stats.max))}; }
 
-Range choose_max(const ValueStats& stats, const CalibratorChoice&, const GridOptions&) { return observed(stats); }
+Range choose_max(const ValueStats& stats, const CalibratorChoice&, const GridOptions&, std::span<const double>) { return observed(stats); }
 
 // The cut is shared by both ends; all of it falls on one end when the data lie on one side of zero.
-Range choose_percentile(const ValueStats& stats, const CalibratorChoice& choice, const GridOptions& grid) {
+Range choose_percentile(const ValueStats& stats, const CalibratorChoice& choice, const GridOptions& grid, std::span<const double>) {
   const ErrorModel model(stats.histogram);
   const double cut = (1 - choice.percentile / 100) * model.total();
   const Range all = observed(stats);
@@ -32,13 +32,14 @@ Range choose_percentile(const ValueStats& stats, const CalibratorChoice& choice,
 }
 
 // Mean of the samples' own extremes: what an average over batches converges to, but independent of their order.
-Range choose_moving_average(const ValueStats& stats, const CalibratorChoice&, const GridOptions&) {
+Range choose_moving_average(const ValueStats& stats, const CalibratorChoice&, const GridOptions&, std::span<const double>) {
   const auto samples = static_cast<double>(stats.samples);
   return {stats.sum_of_min.value() / samples, stats.sum_of_max.value() / samples};
 }
 
 constexpr Calibrator kCalibrators[] = {
-    {"mse", "least expected squared error over both ends jointly (default)", choose_mse},
+    {"output_mse", "least expected squared error of what the layers that read the value compute (default)", choose_output_mse},
+    {"mse", "least expected squared error, both ends jointly", choose_mse},
     {"max", "the exact observed minimum and maximum", choose_max},
     {"percentile", "keeps a share of the mass, e.g. 'percentile 99.99'", choose_percentile},
     {"moving_average", "mean of the samples' own minima and maxima", choose_moving_average},
@@ -80,10 +81,10 @@ Result<CalibratorChoice> calibrator_from_name(std::string_view name, double perc
   return choice;
 }
 
-Range choose_range(const ValueStats& stats, const CalibratorChoice& choice, const GridOptions& grid) {
+Range choose_range(const ValueStats& stats, const CalibratorChoice& choice, const GridOptions& grid, std::span<const double> importance) {
   if (stats.histogram.empty()) return {};
   const Range all = observed(stats);
-  const Range wanted = choice.calibrator->choose(stats, choice, grid);
+  const Range wanted = choice.calibrator->choose(stats, choice, grid, importance);
   Range range{std::clamp(wanted.lo, all.lo, 0.0), std::clamp(wanted.hi, 0.0, all.hi)};
   if (range.lo == 0 && range.hi == 0) range = all;  // data too small for the calibrator's resolution
   return range;

@@ -24,7 +24,7 @@ struct CalibratorChoice;
 struct Calibrator {
   std::string_view name;
   std::string_view summary;  // one line for help
-  Range (*choose)(const ValueStats& stats, const CalibratorChoice& choice, const GridOptions& grid) = nullptr;
+  Range (*choose)(const ValueStats& stats, const CalibratorChoice& choice, const GridOptions& grid, std::span<const double> importance) = nullptr;
 };
 
 struct CalibratorChoice {
@@ -39,12 +39,13 @@ std::span<const Calibrator> calibrators();
 Result<CalibratorChoice> calibrator_from_name(std::string_view name, double percentile);
 
 // The calibrator's choice, clamped to the exact observed minimum and maximum and widened to contain 0. Statistics
-// without a finite element give [0, 0].
-Range choose_range(const ValueStats& stats, const CalibratorChoice& choice, const GridOptions& grid);
+// without a finite element give [0, 0]. importance: per channel, what an error there costs (plan/importance.h); empty: all alike.
+Range choose_range(const ValueStats& stats, const CalibratorChoice& choice, const GridOptions& grid, std::span<const double> importance = {});
 
 // The calibrators of one file each, for the table.
-Range choose_kl(const ValueStats& stats, const CalibratorChoice& choice, const GridOptions& grid);
-Range choose_mse(const ValueStats& stats, const CalibratorChoice& choice, const GridOptions& grid);
-Range choose_sqnr(const ValueStats& stats, const CalibratorChoice& choice, const GridOptions& grid);
+Range choose_kl(const ValueStats& stats, const CalibratorChoice& choice, const GridOptions& grid, std::span<const double> importance);
+Range choose_output_mse(const ValueStats& stats, const CalibratorChoice& choice, const GridOptions& grid, std::span<const double> importance);
+Range choose_mse(const ValueStats& stats, const CalibratorChoice& choice, const GridOptions& grid, std::span<const double> importance);
+Range choose_sqnr(const ValueStats& stats, const CalibratorChoice& choice, const GridOptions& grid, std::span<const double> importance);
 
 }  // namespace narrow

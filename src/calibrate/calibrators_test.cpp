@@ -121,6 +121,35 @@ TEST(Mse, KeepsTheRangeOfUniformData) {
   EXPECT_NEAR(range.hi, 5, 0.05);
 }
 
+// Two channels that quiet data share with a loud one: only importance tells that the quiet ones matter.
+TEST(OutputMse, WideChannelsDoNotBuyTheirTailsWithTheOthersResolution) {
+  std::mt19937_64 rng(5);
+  std::normal_distribution<float> normal;
+  Tensor t(DType::kF32, {4000, 4});
+  for (std::int64_t i = 0; i < t.elements(); ++i) t.data<float>()[i] = normal(rng) * (i % 4 == 0 ? 10.0F : 0.02F) * (i % 4 == 0 && i % 100 == 0 ? 4.0F : 1.0F);
+  ValueStats stats;
+  stats.value = "x";
+  observe(t, stats);
+  const CalibratorChoice choice = must(calibrator_from_name("output_mse", 99.99));
+  std::vector<double> importance;
+  for (std::size_t c = 0; c < 4; ++c) importance.push_back(0.25 / stats.channel_variance(c));
+  const Range weighed = choose_range(stats, choice, {}, importance), plain = choose_range(stats, choice, {});
+  EXPECT_EQ(plain, choose(stats, "mse")) << "without importance it is the plain mean square";
+  EXPECT_LT(weighed.hi - weighed.lo, 0.7 * (plain.hi - plain.lo));
+  // By its own measure the weighed range is the better one.
+  const auto relative = [&](Range range) {
+    const QuantParams p = params_from_range(range.lo, range.hi, {});
+    const Tensor y = dequantize(quantize(t, p), p);
+    double sum = 0;
+    for (std::int64_t i = 0; i < t.elements(); ++i) {
+      const auto c = static_cast<std::size_t>(i % 4);
+      sum += importance[c] * std::min(stats.channel_variance(c) * 50, std::pow(static_cast<double>(t.data<float>()[i] - y.data<float>()[i]), 2));
+    }
+    return sum;
+  };
+  EXPECT_LT(relative(weighed), 0.8 * relative(plain));
+}
+
 TEST(Percentile, CutsHalfAtEachEndOrAllAtOne) {
   const std::vector<float> two_sided = draw(std::uniform_real_distribution<double>(-1, 1), 60000);
   const Range a = choose(stats_of(two_sided), "percentile 90");
@@ -246,7 +275,7 @@ TEST(Calibrators, DegenerateData) {
 }
 
 TEST(Calibrators, NamesAndShares) {
-  EXPECT_EQ(must(calibrator_from_name("", 99.99)).to_string(), "mse");
+  EXPECT_EQ(must(calibrator_from_name("", 99.99)).to_string(), "output_mse");
   EXPECT_EQ(must(calibrator_from_name("percentile", 99.9)).to_string(), "percentile 99.9");
   EXPECT_EQ(must(calibrator_from_name("percentile 99.5", 99.9)).to_string(), "percentile 99.5");
   EXPECT_EQ(calibrator_from_name("msee", 99).error().to_string(), "error: no calibrator is called 'msee'\n  help: did you mean 'mse'?");

@@ -47,13 +47,12 @@ double ErrorModel::quantile(double mass) const {
   return origin_ + (static_cast<double>(i) + (mass - mass_[i]) / (mass_[i + 1] - mass_[i])) * width_;
 }
 
-double ErrorModel::clip_cost(double lo, double hi) const {
-  return spread(below(lo), lo) + spread(Moments{mass_.back(), first_.back(), second_.back()} - below(hi), hi);
-}
+double ErrorModel::low_clip_cost(double lo) const { return spread(below(lo), lo); }
+double ErrorModel::high_clip_cost(double hi) const { return spread(Moments{mass_.back(), first_.back(), second_.back()} - below(hi), hi); }
 
 double ErrorModel::cost(const QuantParams& params, double clip_weight) const {
   const double lo = params.lowest(), hi = params.highest(), step = static_cast<double>(params.scale[0]);
-  double sum = clip_weight * clip_cost(lo, hi);
+  double sum = clip_weight * (low_clip_cost(lo) + high_clip_cost(hi));
   if (step <= 2 * width_) return sum + (below(hi) - below(lo)).mass * step * step / 12;
   // Only levels whose cells the histogram reaches.
   const double end = origin_ + static_cast<double>(mass_.size() - 1) * width_;

@@ -18,8 +18,9 @@ class ErrorModel {
   Moments below(double x) const;  // of the part of the distribution under x
   double total() const { return mass_.back(); }
   double quantile(double mass) const;  // the x under which this much mass lies
-  // Sum over all elements of (x - clamp(x, lo, hi))^2.
-  double clip_cost(double lo, double hi) const;
+  // Sums over all elements of (x - clamp(x, lo, hi))^2, at either end.
+  double low_clip_cost(double lo) const;
+  double high_clip_cost(double hi) const;
   // Sum over all elements of (x - Q(x))^2; errors of clipped elements count clip_weight times. Per tensor.
   double cost(const QuantParams& params, double clip_weight = 1) const;
 

@@ -15,7 +15,7 @@ constexpr std::int64_t kUnnamedChannels = 64;  // lanes for tensors whose last a
 
 struct Extremes {
   std::vector<float> min, max;
-  std::vector<double> sum;
+  std::vector<double> sum, squares;
   std::vector<std::int64_t> count;  // finite elements
 };
 
@@ -24,23 +24,26 @@ Extremes scan_finite(const float* x, std::int64_t n, std::int64_t channels, bool
   const std::int64_t chunk = std::max<std::int64_t>(1, kChunk / channels) * channels;
   const std::int64_t chunks = (n + chunk - 1) / chunk;
   const auto width = static_cast<std::size_t>(channels);
-  Extremes all{std::vector<float>(width * static_cast<std::size_t>(chunks)), std::vector<float>(width * static_cast<std::size_t>(chunks)),
-               std::vector<double>(width * static_cast<std::size_t>(chunks)), {}};
+  const std::size_t cells = width * static_cast<std::size_t>(chunks);
+  Extremes all{std::vector<float>(cells), std::vector<float>(cells), std::vector<double>(cells), std::vector<double>(cells), {}};
   std::vector<char> good(static_cast<std::size_t>(chunks));
   parallel_for(chunks, [&](std::int64_t i) {
     const std::int64_t at = i * channels;
-    good[static_cast<std::size_t>(i)] = scan_channels(x + i * chunk, std::min(chunk, n - i * chunk), channels, all.min.data() + at, all.max.data() + at, all.sum.data() + at);
+    good[static_cast<std::size_t>(i)] = scan_channels(x + i * chunk, std::min(chunk, n - i * chunk), channels, all.min.data() + at, all.max.data() + at, all.sum.data() + at,
+                                                      all.squares.data() + at);
   });
   for (std::size_t i = 1; i < static_cast<std::size_t>(chunks); ++i) {
     for (std::size_t c = 0; c < width; ++c) {
       all.min[c] = std::min(all.min[c], all.min[i * width + c]);
       all.max[c] = std::max(all.max[c], all.max[i * width + c]);
       all.sum[c] += all.sum[i * width + c];
+      all.squares[c] += all.squares[i * width + c];
     }
   }
   all.min.resize(width);
   all.max.resize(width);
   all.sum.resize(width);
+  all.squares.resize(width);
   all.count.resize(width);
   for (std::int64_t c = 0; c < channels; ++c) all.count[static_cast<std::size_t>(c)] = (n - c + channels - 1) / channels;
   *finite = std::all_of(good.begin(), good.end(), [](char g) { return g != 0; });
@@ -51,13 +54,14 @@ Extremes scan_finite(const float* x, std::int64_t n, std::int64_t channels, bool
 Extremes scan_any(const float* x, std::int64_t n, std::int64_t channels, ValueStats& stats) {
   const auto width = static_cast<std::size_t>(channels);
   constexpr float kInf = std::numeric_limits<float>::infinity();
-  Extremes all{std::vector<float>(width, kInf), std::vector<float>(width, -kInf), std::vector<double>(width), std::vector<std::int64_t>(width)};
+  Extremes all{std::vector<float>(width, kInf), std::vector<float>(width, -kInf), std::vector<double>(width), std::vector<double>(width), std::vector<std::int64_t>(width)};
   for (std::int64_t i = 0; i < n; ++i) {
     const auto c = static_cast<std::size_t>(i % channels);
     if (std::isfinite(x[i])) {
       all.min[c] = std::min(all.min[c], x[i] + 0.0F);
       all.max[c] = std::max(all.max[c], x[i] + 0.0F);
       all.sum[c] += static_cast<double>(x[i]);
+      all.squares[c] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
       ++all.count[c];
     } else {
       ++(std::isnan(x[i]) ? stats.nan_count : stats.inf_count);
@@ -113,12 +117,15 @@ void observe(const Tensor& tensor, ValueStats& stats) {
   if (has_channels) {
     const auto width = static_cast<std::size_t>(channels);
     stats.channel_sum.resize(width);
+    stats.channel_squares.resize(width);
     stats.channel_min.resize(width, std::numeric_limits<float>::infinity());
     stats.channel_max.resize(width, -std::numeric_limits<float>::infinity());
     for (std::size_t c = 0; c < width; ++c) {
       stats.channel_min[c] = std::min(stats.channel_min[c], seen.min[c]);
       stats.channel_max[c] = std::max(stats.channel_max[c], seen.max[c]);
-      if (seen.count[c] > 0) stats.channel_sum[c].add(seen.sum[c] / static_cast<double>(seen.count[c]));
+      if (seen.count[c] == 0) continue;
+      stats.channel_sum[c].add(seen.sum[c] / static_cast<double>(seen.count[c]));
+      stats.channel_squares[c].add(seen.squares[c] / static_cast<double>(seen.count[c]));
     }
   }
   stats.histogram.cover(lo, hi);

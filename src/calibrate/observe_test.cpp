@@ -48,15 +48,18 @@ TEST(Observe, ExactExtremesAndMeansPerChannel) {
     ASSERT_EQ(s.channel_min.size(), channels);
     for (std::size_t c = 0; c < channels; ++c) {
       float lo = x[c], hi = x[c];
-      double sum = 0;
+      double sum = 0, squares = 0;
       for (std::size_t i = c; i < x.size(); i += channels) {
         lo = std::min(lo, x[i]);
         hi = std::max(hi, x[i]);
         sum += static_cast<double>(x[i]);
+        squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
       }
+      const double count = static_cast<double>(x.size()) / static_cast<double>(channels), mean = sum / count;
       EXPECT_EQ(s.channel_min[c], lo);
       EXPECT_EQ(s.channel_max[c], hi);
-      EXPECT_NEAR(s.channel_mean(c), sum / (static_cast<double>(x.size()) / static_cast<double>(channels)), 1e-5) << "float sums of at most 256 rows";
+      EXPECT_NEAR(s.channel_mean(c), mean, 1e-5) << "float sums of at most 256 rows";
+      EXPECT_NEAR(s.channel_variance(c), squares / count - mean * mean, 1e-4);
     }
   }
 }

@@ -126,6 +126,12 @@ class Reader {
 void ExactSum::add(double x) { quanta += static_cast<__int128>(std::clamp(x, -kLargest, kLargest) / kQuantum); }
 double ExactSum::value() const { return static_cast<double>(quanta) * kQuantum; }
 
+double ValueStats::channel_variance(std::size_t c) const {
+  if (samples == 0) return 0;
+  const double mean = channel_mean(c);
+  return std::max(0.0, channel_squares[c].value() / static_cast<double>(samples) - mean * mean);
+}
+
 void ValueStats::merge(const ValueStats& other) {
   NARROW_CHECK(value == other.value, "'{}' and '{}'", value, other.value);
   const bool has_any = elements > nan_count + inf_count, others_any = other.elements > other.nan_count + other.inf_count;
@@ -140,6 +146,7 @@ void ValueStats::merge(const ValueStats& other) {
     channel_min = other.channel_min;
     channel_max = other.channel_max;
     channel_sum = other.channel_sum;
+    channel_squares = other.channel_squares;
   } else {
     min = std::min(min, other.min);
     max = std::max(max, other.max);
@@ -148,6 +155,7 @@ void ValueStats::merge(const ValueStats& other) {
       channel_min[c] = std::min(channel_min[c], other.channel_min[c]);
       channel_max[c] = std::max(channel_max[c], other.channel_max[c]);
       channel_sum[c].merge(other.channel_sum[c]);
+      channel_squares[c].merge(other.channel_squares[c]);
     }
   }
   sum_of_min.merge(other.sum_of_min);
@@ -191,6 +199,7 @@ Json Stats::to_json() const {
     j["channel_min"] = to_text(v.channel_min);
     j["channel_max"] = to_text(v.channel_max);
     j["channel_sum"] = to_text(v.channel_sum);
+    j["channel_squares"] = to_text(v.channel_squares);
     j["sum_of_min"] = to_text(v.sum_of_min.quanta);
     j["sum_of_max"] = to_text(v.sum_of_max.quanta);
     j["histogram"] = v.histogram.to_json();
@@ -223,11 +232,12 @@ Result<Stats> Stats::from_json(const Json& json) {
     in.read("channel_min", &v.channel_min);
     in.read("channel_max", &v.channel_max);
     in.read("channel_sum", &v.channel_sum);
+    in.read("channel_squares", &v.channel_squares);
     in.read("sum_of_min", &v.sum_of_min);
     in.read("sum_of_max", &v.sum_of_max);
     in.read("histogram", &v.histogram);
     NARROW_TRY(in.status());
-    if (v.channel_min.size() != v.channel_max.size() || v.channel_min.size() != v.channel_sum.size() || !(v.min <= v.max)) {
+    if (v.channel_min.size() != v.channel_max.size() || v.channel_min.size() != v.channel_sum.size() || v.channel_min.size() != v.channel_squares.size() || !(v.min <= v.max)) {
       return error("the statistics of '{}' are damaged", v.value).at(j.where).with_help("calibrate again");
     }
   }

@@ -32,10 +32,12 @@ struct ValueStats {
   float min = 0, max = 0;                  // of the finite elements
   std::vector<float> channel_min, channel_max;  // along the last axis; empty when that axis is longer than kMaxChannels
   std::vector<ExactSum> channel_sum;       // of per-sample channel means: mean = value() / samples
+  std::vector<ExactSum> channel_squares;   // of per-sample channel means of x^2
   ExactSum sum_of_min, sum_of_max;         // of per-sample extremes, for the moving-average calibrator
   DyadicHistogram histogram;
   static constexpr std::int64_t kMaxChannels = 8192;
   double channel_mean(std::size_t c) const { return samples == 0 ? 0 : channel_sum[c].value() / static_cast<double>(samples); }
+  double channel_variance(std::size_t c) const;  // over all samples, >= 0
   void merge(const ValueStats& other);     // same value
   bool operator==(const ValueStats&) const = default;
 };

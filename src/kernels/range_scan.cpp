@@ -24,7 +24,7 @@ inline float smaller(float a, float b) { return a < b ? a : b; }
 inline float larger(float a, float b) { return a > b ? a : b; }
 
 NARROW_CLONES
-void scan_rows(const float* x, std::int64_t rows, std::int64_t lanes, float* __restrict lo, float* __restrict hi, float* __restrict sum) {
+void scan_rows(const float* x, std::int64_t rows, std::int64_t lanes, float* __restrict lo, float* __restrict hi, float* __restrict sum, float* __restrict squares) {
   std::int64_t r = 0;
   for (; r + 4 <= rows; r += 4, x += 4 * lanes) {
     const float *p0 = x, *p1 = x + lanes, *p2 = x + 2 * lanes, *p3 = x + 3 * lanes;
@@ -32,6 +32,7 @@ void scan_rows(const float* x, std::int64_t rows, std::int64_t lanes, float* __r
       lo[c] = smaller(lo[c], smaller(smaller(p0[c], p1[c]), smaller(p2[c], p3[c])));
       hi[c] = larger(hi[c], larger(larger(p0[c], p1[c]), larger(p2[c], p3[c])));
       sum[c] += (p0[c] + p1[c]) + (p2[c] + p3[c]);
+      squares[c] += (p0[c] * p0[c] + p1[c] * p1[c]) + (p2[c] * p2[c] + p3[c] * p3[c]);
     }
   }
   for (; r < rows; ++r, x += lanes) {
@@ -39,6 +40,7 @@ void scan_rows(const float* x, std::int64_t rows, std::int64_t lanes, float* __r
       lo[c] = smaller(lo[c], x[c]);
       hi[c] = larger(hi[c], x[c]);
       sum[c] += x[c];
+      squares[c] += x[c] * x[c];
     }
   }
 }
@@ -63,29 +65,33 @@ void count(const std::int32_t* bins, std::int64_t n, std::uint32_t* tables) {
 
 }  // namespace
 
-bool scan_channels(const float* x, std::int64_t n, std::int64_t channels, float* min, float* max, double* sum) {
+bool scan_channels(const float* x, std::int64_t n, std::int64_t channels, float* min, float* max, double* sum, double* squares) {
   const std::int64_t copies = channels >= kLanes ? 1 : (kLanes + channels - 1) / channels;
   const std::int64_t lanes = channels * copies;
-  std::vector<float> scratch(static_cast<std::size_t>(3 * lanes));
-  float *lo = scratch.data(), *hi = lo + lanes, *part = hi + lanes;
+  std::vector<float> scratch(static_cast<std::size_t>(4 * lanes));
+  float *lo = scratch.data(), *hi = lo + lanes, *part = hi + lanes, *square_part = part + lanes;
   std::fill(lo, lo + lanes, std::numeric_limits<float>::infinity());
   std::fill(hi, hi + lanes, -std::numeric_limits<float>::infinity());
   std::fill(sum, sum + channels, 0.0);
+  std::fill(squares, squares + channels, 0.0);
   bool finite = true;
   const auto flush = [&] {
     for (std::int64_t k = 0; k < copies; ++k) {
-      for (std::int64_t c = 0; c < channels; ++c) sum[c] += static_cast<double>(part[k * channels + c]);
+      for (std::int64_t c = 0; c < channels; ++c) {
+        sum[c] += static_cast<double>(part[k * channels + c]);
+        squares[c] += static_cast<double>(square_part[k * channels + c]);
+      }
     }
-    std::fill(part, part + lanes, 0.0F);
+    std::fill(part, part + 2 * lanes, 0.0F);
   };
   const std::int64_t rows = n / lanes;
   for (std::int64_t r = 0; r < rows; r += kFlush) {
     const std::int64_t some = std::min(kFlush, rows - r);
-    scan_rows(x + r * lanes, some, lanes, lo, hi, part);
+    scan_rows(x + r * lanes, some, lanes, lo, hi, part, square_part);
     flush();
   }
   if (const std::int64_t rest = n - rows * lanes; rest > 0) {
-    scan_rows(x + rows * lanes, 1, rest, lo, hi, part);
+    scan_rows(x + rows * lanes, 1, rest, lo, hi, part, square_part);
     flush();
   }
   for (std::int64_t c = 0; c < channels; ++c) {
@@ -97,7 +103,7 @@ bool scan_channels(const float* x, std::int64_t n, std::int64_t channels, float*
     }
     min[c] += 0.0F;  // -0 becomes 0: which of the two came first must not show
     max[c] += 0.0F;
-    finite = finite && std::isfinite(sum[c]);
+    finite = finite && std::isfinite(sum[c]) && std::isfinite(squares[c]);
   }
   return finite;
 }

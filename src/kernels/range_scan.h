@@ -1,4 +1,4 @@
-// Reading an activation once, fast: per-channel minimum, maximum and sum, and the bins of a histogram. Results do not
+// Reading an activation once, fast: per-channel minimum, maximum, sum and sum of squares, and the bins of a histogram. Results do not
 // depend on the instruction set: lanes are channels, nothing is reassociated.
 #pragma once
 
@@ -6,9 +6,9 @@
 
 namespace narrow {
 
-// Element i belongs to channel i % channels. Overwrites min, max, sum (one entry per channel). Channels without an element
-// get +inf, -inf, 0. Returns false when a NaN, an infinity or an overflow was met: results are then meaningless.
-bool scan_channels(const float* x, std::int64_t n, std::int64_t channels, float* min, float* max, double* sum);
+// Element i belongs to channel i % channels. Overwrites min, max, sum, squares (one entry per channel). Channels without an
+// element get +inf, -inf, 0, 0. Returns false when a NaN, an infinity or an overflow was met: results are then meaningless.
+bool scan_channels(const float* x, std::int64_t n, std::int64_t channels, float* min, float* max, double* sum, double* squares);
 
 // Two interleaved counter tables hide the latency of hitting one bin again and again.
 constexpr int kBinTables = 2;

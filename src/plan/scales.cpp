@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "plan/importance.h"
 
 namespace narrow {
 namespace {
@@ -100,7 +101,7 @@ Result<Scales> Scales::make(const Graph& graph, const Stats& stats, const Wishes
     e.symmetric = p.symmetric;
     e.dtype = wish.activations;
     if (!p.reordered || (has_range(wish) && is_first_output(graph, p.id))) {
-      NARROW_TRY(scales.read_range(p.id, p.fixed));
+      NARROW_TRY(scales.read_range(p.id, p.fixed, choices));
       continue;
     }
     const NodeId mover = graph.value(p.id).producer;
@@ -111,7 +112,7 @@ Result<Scales> Scales::make(const Graph& graph, const Stats& stats, const Wishes
   return scales;
 }
 
-Status Scales::read_range(ValueId id, const std::optional<QuantRule::Fixed>& fixed) {
+Status Scales::read_range(ValueId id, const std::optional<QuantRule::Fixed>& fixed, const std::vector<NodeChoice>& choices) {
   Entry& e = own_[id.index];
   const Value& v = graph_->value(id);
   const Node* producer = graph_->producer(id);
@@ -152,7 +153,7 @@ Status Scales::read_range(ValueId id, const std::optional<QuantRule::Fixed>& fix
     choice = *named;
     by = place_of(wish.calibrator->where);
   }
-  e.range = choose_range(*s, choice, grid(e));
+  e.range = choose_range(*s, choice, grid(e), channel_importance(*graph_, id, *s, choices));
   // A fused clamp bounds what can come out, whatever the statistics say.
   if (producer != nullptr) {
     const auto [lo, hi] = fused_activation(*producer).clamp();

@@ -57,7 +57,7 @@ class Scales {
     std::string source;                                          // who decided the range; empty: movement
   };
   Scales(const Graph& graph, const Stats& stats, const Wishes& wishes, const ScaleOptions& options);
-  Status read_range(ValueId id, const std::optional<QuantRule::Fixed>& fixed);
+  Status read_range(ValueId id, const std::optional<QuantRule::Fixed>& fixed, const std::vector<NodeChoice>& choices);
   std::uint32_t root(std::uint32_t i) const;
   void unite(ValueId a, ValueId b, NodeId by);
   void tie_group(NodeId id, const std::vector<Slot>& group, std::vector<std::string>* notes);

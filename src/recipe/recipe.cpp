@@ -27,7 +27,8 @@ const StrictMap::Choices<DType> kRawTypes = {{"float32", DType::kF32}, {"float64
                                              {"int32", DType::kI32},   {"int16", DType::kI16},   {"uint16", DType::kU16},
                                              {"int8", DType::kI8},     {"uint8", DType::kU8},    {"bool", DType::kBool}};
 const StrictMap::Choices<std::string> kCalibrators = {{"max", "max"}, {"percentile", "percentile"}, {"moving_average", "moving_average"},
-                                                      {"kl", "kl"},   {"mse", "mse"},               {"sqnr", "sqnr"}};
+                                                      {"kl", "kl"},   {"mse", "mse"},               {"sqnr", "sqnr"},
+                                                      {"output_mse", "output_mse"}};
 const StrictMap::Choices<std::string> kTasks = {{"classify", "classify"}, {"detect", "detect"}};
 const StrictMap::Choices<std::string> kDecoders = {{"yolox", "yolox"}, {"fastestdet", "fastestdet"}};
 

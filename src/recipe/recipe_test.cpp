@@ -171,7 +171,7 @@ TEST(Recipe, ImpossibleValuesAreRejected) {
   EXPECT_EQ(first_line("layers: [{match: a, range: [0, 1], scale: 1}]"), "error: both 'range' and 'scale' are given");
   EXPECT_EQ(first_line("layers: {match: a}"), "error: 'layers' of the recipe is a map, wanted a list of entries '- match: ...'");
   EXPECT_EQ(first_line("calibration: {method: entropie}"),
-            "error: 'method' of 'calibration' is 'entropie', wanted one of: max, percentile, moving_average, kl, mse, sqnr");
+            "error: 'method' of 'calibration' is 'entropie', wanted one of: max, percentile, moving_average, kl, mse, sqnr, output_mse");
   EXPECT_EQ(first_line("target: ort\ntarget: tflite\n"), "error: key 'target' stands twice in the same map");
   EXPECT_EQ(first_line("input: [\n").substr(0, 32), "error: 'r.yaml' is not valid YAM");
 }
