@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Quantizes real models with the `ort` target and compares our integer outputs with ONNX Runtime's on the exported QDQ model:
-equal on at least 99.5 % of the output elements and within one step on the rest. The third column is our own float executor on
+equal on at least 99.5 % of the output elements and within one step on the rest. The last column is our own float executor on
 the same QDQ graph (fake quantization).
 
 usage: agree.py QDQ_OUTPUTS_BINARY [--values] [MODEL...]
@@ -26,10 +26,15 @@ MODELS = {  # model: recipe, data, samples
     "mlperf_tiny_ic01_resnet8": ("mlperf_tiny_ic01", "cifar10/test1000_u8_nhwc.npy", 100),
     "mlperf_tiny_kws01_dscnn": ("mlperf_tiny_kws01", "kws01/test_int8_nhwc.npy", 100),
     "mobilenet_v2_1.0_224_dequant_float": ("mobilenet_v2", "imagenet_calib", 8),
+    "mnist_8_model": ("mnist_8", "mnist/test2000_u8.npy", 100),
+    "vit_ibp_3_3_8": ("vit_ibp", "cifar10/test1000_u8_nhwc.npy", 50),
+    "FastestDet": ("fastestdet", "imagenet_calib", 2),
 }
 
 
 def differences(a, b, scale):
+    """In steps of the output's grid; real outputs are measured in 255ths of their range."""
+    scale = scale or (b.max() - b.min()) / 255
     steps = np.abs(a.astype(np.float64) - b) / scale
     return np.rint(steps).astype(np.int64).ravel()
 
