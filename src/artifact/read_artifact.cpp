@@ -121,6 +121,7 @@ Status check_operators(const Graph& graph) {
     const Node& node = graph.node(id);
     const OpDef* op = find_op(node.op);
     if (op == nullptr || (op->run == nullptr && op->prepare == nullptr && !op->view)) unknown.push_back(fmt::format("node '{}': operator '{}'", node.name, node.op));
+    else if (node.inputs.size() < op->min_inputs) return error("node '{}' ({}) has {} inputs, wanted at least {}", node.name, node.op, node.inputs.size(), op->min_inputs).with_help(kDamaged);
   }
   if (unknown.empty()) return {};
   return error("{} nodes use operators that this runtime does not have", unknown.size()).with_notes(std::move(unknown)).with_help(kNewer);

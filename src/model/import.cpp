@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "model/onnx_attributes.h"
 #include "model/onnx_order.h"
 #include "ops/op_def.h"
 #include "passes/fold_constants.h"
@@ -245,10 +246,16 @@ class Importer {
       if (in != kAbsent && !spec.inputs.back()) return;
     }
     while (!spec.inputs.empty() && !spec.inputs.back()) spec.inputs.pop_back();
+    for (std::size_t i = 0, wanted = find_op(node.op)->min_inputs; i < wanted; ++i) {
+      if (i >= spec.inputs.size() || !spec.inputs[i]) return refuse(n, fmt::format("input {} is missing, at least {} are wanted", i, wanted));
+    }
     std::size_t outputs = defined.size();
     while (outputs > 1 && wiring_.readers[defined[outputs - 1]] == 0) --outputs;
     for (std::size_t i = 0; i < outputs; ++i) spec.output_names.push_back(node.outputs[i].empty() ? fmt::format("{}.{}", spec.name, i) : node.outputs[i]);
-    for (const OnnxAttribute& attribute : node.attributes) add_attribute(spec, attribute);
+    for (const OnnxAttribute& attribute : node.attributes) {
+      if (const auto wrong = wrong_kind(attribute)) return refuse(n, *wrong);
+      add_attribute(spec, attribute);
+    }
 
     const std::size_t first_new = graph_.node_slots();
     const NodeId id = graph_.append(std::move(spec));

@@ -104,7 +104,7 @@ Status lower_sub(LowerContext& ctx) { return lower(ctx, -1); }
 
 extern const OpDef op_add;
 constinit const OpDef op_add{.name = "Add",
-                             .summary = "a + b",
+                             .summary = "a + b", .min_inputs = 2,
                              .infer = infer_binary,
                              .run = run_binary_clamped<Sum>,
                              .permute = permute_elementwise,
@@ -117,7 +117,7 @@ constinit const OpDef op_add{.name = "Add",
 
 extern const OpDef op_sub;
 constinit const OpDef op_sub{.name = "Sub",
-                             .summary = "a - b",
+                             .summary = "a - b", .min_inputs = 2,
                              .infer = infer_binary,
                              .run = run_binary_clamped<Difference>,
                              .permute = permute_elementwise,
@@ -128,6 +128,6 @@ constinit const OpDef op_sub{.name = "Sub",
                              .lower = lower_sub};
 
 extern const OpDef op_qadd;
-constinit const OpDef op_qadd{.name = "qadd", .summary = "a + b or a - b of integer codes", .onnx = false, .infer = infer_codes, .run = run_codes<SumOfCodes>, .prepare = prepare_codes<SumOfCodes>};
+constinit const OpDef op_qadd{.name = "qadd", .summary = "a + b or a - b of integer codes", .min_inputs = 2, .onnx = false, .infer = infer_codes, .run = run_codes<SumOfCodes>, .prepare = prepare_codes<SumOfCodes>};
 
 }  // namespace narrow

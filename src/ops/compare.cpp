@@ -67,7 +67,7 @@ void run_where(RunContext& ctx) {
 QuantRule rule(const Graph&, const Node&) { return {.unquantized = "comparisons and selections have no integer form"}; }
 
 constexpr OpDef comparison(std::string_view name, std::string_view summary, void (*run)(RunContext&)) {
-  return {.name = name, .summary = summary, .infer = infer_compare, .run = run, .permute = permute_elementwise, .quant_rule = rule};
+  return {.name = name, .summary = summary, .min_inputs = 2, .infer = infer_compare, .run = run, .permute = permute_elementwise, .quant_rule = rule};
 }
 
 }  // namespace
@@ -81,6 +81,6 @@ constinit const OpDef op_less_or_equal = comparison("LessOrEqual", "a <= b", run
 constinit const OpDef op_and = comparison("And", "a and b", run_compare<Both>);
 constinit const OpDef op_or = comparison("Or", "a or b", run_compare<Either>);
 constinit const OpDef op_not{.name = "Not", .summary = "not x", .infer = infer_not, .run = run_not, .permute = permute_elementwise, .quant_rule = rule};
-constinit const OpDef op_where{.name = "Where", .summary = "a where the condition holds, else b", .infer = infer_where, .run = run_where, .permute = permute_elementwise, .quant_rule = rule};
+constinit const OpDef op_where{.name = "Where", .summary = "a where the condition holds, else b", .min_inputs = 3, .infer = infer_where, .run = run_where, .permute = permute_elementwise, .quant_rule = rule};
 
 }  // namespace narrow

@@ -57,6 +57,6 @@ extern const OpDef op_constant_of_shape;
 constinit const OpDef op_constant_of_shape{.name = "ConstantOfShape", .summary = "becomes a constant", .normalize = normalize};
 
 extern const OpDef op_range;
-constinit const OpDef op_range{.name = "Range", .summary = "becomes a constant", .normalize = normalize_range};
+constinit const OpDef op_range{.name = "Range", .summary = "becomes a constant", .min_inputs = 3, .normalize = normalize_range};
 
 }  // namespace narrow

@@ -141,7 +141,7 @@ Status denormalize(RewriteContext& ctx) {
 
 extern const OpDef op_conv;
 constinit const OpDef op_conv{.name = "Conv",
-                              .summary = "convolution (1-D and 2-D, grouped, dilated)",
+                              .summary = "convolution (1-D and 2-D, grouped, dilated)", .min_inputs = 2,
                               .channels_last = true,
                               .normalize = normalize,
                               .denormalize = denormalize,
@@ -155,6 +155,6 @@ constinit const OpDef op_conv{.name = "Conv",
                               .lower = lower};
 
 extern const OpDef op_qconv;
-constinit const OpDef op_qconv{.name = "qconv", .summary = "convolution of codes", .onnx = false, .infer = infer_integer, .run = run_integer, .prepare = prepare_integer};
+constinit const OpDef op_qconv{.name = "qconv", .summary = "convolution of codes", .min_inputs = 5, .onnx = false, .infer = infer_integer, .run = run_integer, .prepare = prepare_integer};
 
 }  // namespace narrow

@@ -114,6 +114,6 @@ std::optional<std::vector<int>> permute_axes(Graph& graph, NodeId id, const std:
 }  // namespace
 
 extern const OpDef op_gather;
-constinit const OpDef op_gather{.name = "Gather", .summary = "slices of an axis by index", .normalize = normalize, .infer = infer, .run = run, .permute = permute, .permute_axes = permute_axes, .quant_rule = movement_rule, .lower = lower_movement};
+constinit const OpDef op_gather{.name = "Gather", .summary = "slices of an axis by index", .min_inputs = 2, .normalize = normalize, .infer = infer, .run = run, .permute = permute, .permute_axes = permute_axes, .quant_rule = movement_rule, .lower = lower_movement};
 
 }  // namespace narrow

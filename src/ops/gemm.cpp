@@ -158,7 +158,7 @@ Status denormalize(RewriteContext& ctx) {
 
 extern const OpDef op_gemm;
 constinit const OpDef op_gemm{.name = "Gemm",
-                              .summary = "matrix product with constant weights, plus bias",
+                              .summary = "matrix product with constant weights, plus bias", .min_inputs = 2,
                               .normalize = normalize,
                               .denormalize = denormalize,
                               .infer = infer,
@@ -170,6 +170,6 @@ constinit const OpDef op_gemm{.name = "Gemm",
                               .lower = lower};
 
 extern const OpDef op_qgemm;
-constinit const OpDef op_qgemm{.name = "qgemm", .summary = "matrix product of codes with constant weights", .onnx = false, .infer = infer_integer, .run = run_integer, .prepare = prepare_integer};
+constinit const OpDef op_qgemm{.name = "qgemm", .summary = "matrix product of codes with constant weights", .min_inputs = 5, .onnx = false, .infer = infer_integer, .run = run_integer, .prepare = prepare_integer};
 
 }  // namespace narrow

@@ -204,7 +204,7 @@ std::unique_ptr<Kernel> prepare_integer(const Graph& graph, const Node& node) {
 
 extern const OpDef op_mat_mul;
 constinit const OpDef op_mat_mul{.name = "MatMul",
-                                 .summary = "matrix product of two computed operands",
+                                 .summary = "matrix product of two computed operands", .min_inputs = 2,
                                  .normalize = normalize,
                                  .infer = infer,
                                  .run = run,
@@ -213,6 +213,6 @@ constinit const OpDef op_mat_mul{.name = "MatMul",
                                  .lower = lower};
 
 extern const OpDef op_qmatmul;
-constinit const OpDef op_qmatmul{.name = "qmatmul", .summary = "matrix product of two operands of codes", .onnx = false, .infer = infer_integer, .run = run_integer, .prepare = prepare_integer};
+constinit const OpDef op_qmatmul{.name = "qmatmul", .summary = "matrix product of two operands of codes", .min_inputs = 4, .onnx = false, .infer = infer_integer, .run = run_integer, .prepare = prepare_integer};
 
 }  // namespace narrow

@@ -98,7 +98,7 @@ Status lower(LowerContext& ctx) {
 
 extern const OpDef op_mul;
 constinit const OpDef op_mul{.name = "Mul",
-                             .summary = "a * b",
+                             .summary = "a * b", .min_inputs = 2,
                              .infer = infer_binary,
                              .run = run_binary_clamped<Product>,
                              .permute = permute_elementwise,
@@ -111,7 +111,7 @@ constinit const OpDef op_mul{.name = "Mul",
 
 extern const OpDef op_div;
 constinit const OpDef op_div{.name = "Div",
-                             .summary = "a / b",
+                             .summary = "a / b", .min_inputs = 2,
                              .normalize = normalize_div,
                              .infer = infer_binary,
                              .run = run_binary<Quotient>,
@@ -120,6 +120,6 @@ constinit const OpDef op_div{.name = "Div",
                              .quant_rule = div_rule};
 
 extern const OpDef op_qmul;
-constinit const OpDef op_qmul{.name = "qmul", .summary = "a * b of integer codes", .onnx = false, .infer = infer_codes, .run = run_codes<ProductOfCodes>, .prepare = prepare_codes<ProductOfCodes>};
+constinit const OpDef op_qmul{.name = "qmul", .summary = "a * b of integer codes", .min_inputs = 2, .onnx = false, .infer = infer_codes, .run = run_codes<ProductOfCodes>, .prepare = prepare_codes<ProductOfCodes>};
 
 }  // namespace narrow

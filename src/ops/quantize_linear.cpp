@@ -116,9 +116,9 @@ QuantRule rule(const Graph&, const Node&) { return {.unquantized = "it carries t
 }  // namespace
 
 extern const OpDef op_quantize_linear;
-constinit const OpDef op_quantize_linear{.name = "QuantizeLinear", .summary = "real numbers onto an integer grid (ONNX)", .since_opset = 10, .normalize = normalize, .infer = infer_quantize, .run = run_quantize, .permute = permute, .quant_rule = rule};
+constinit const OpDef op_quantize_linear{.name = "QuantizeLinear", .summary = "real numbers onto an integer grid (ONNX)", .min_inputs = 2, .since_opset = 10, .normalize = normalize, .infer = infer_quantize, .run = run_quantize, .permute = permute, .quant_rule = rule};
 
 extern const OpDef op_dequantize_linear;
-constinit const OpDef op_dequantize_linear{.name = "DequantizeLinear", .summary = "real numbers of an integer grid (ONNX)", .since_opset = 10, .normalize = normalize, .infer = infer_dequantize, .run = run_dequantize, .permute = permute, .quant_rule = rule};
+constinit const OpDef op_dequantize_linear{.name = "DequantizeLinear", .summary = "real numbers of an integer grid (ONNX)", .min_inputs = 2, .since_opset = 10, .normalize = normalize, .infer = infer_dequantize, .run = run_dequantize, .permute = permute, .quant_rule = rule};
 
 }  // namespace narrow

@@ -2,6 +2,7 @@
 // the same file truncated and with bytes changed, always in the same way. It must not crash; results do not matter.
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -18,7 +19,8 @@ void feed(const std::string& bytes) { LLVMFuzzerTestOneInput(reinterpret_cast<co
 }  // namespace
 
 int main(int argc, char** argv) {
-  constexpr int kDamaged = 300;
+  const char* rounds = std::getenv("NARROW_FUZZ_ROUNDS");  // damaged copies of each file; more for a longer search without clang
+  const int damaged_copies = rounds != nullptr ? std::atoi(rounds) : 300;
   std::vector<std::filesystem::path> files;
   for (int i = 1; i < argc; ++i) {
     if (std::filesystem::is_directory(argv[i])) {
@@ -36,7 +38,7 @@ int main(int argc, char** argv) {
     const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
     feed(bytes);
     std::mt19937 rng(static_cast<unsigned>(bytes.size()));
-    for (int i = 0; i < kDamaged && !bytes.empty(); ++i) {
+    for (int i = 0; i < damaged_copies && !bytes.empty(); ++i) {
       std::string damaged = bytes;
       if (i % 3 == 0) damaged.resize(rng() % bytes.size());
       for (int k = 0; k < i % 4 && !damaged.empty(); ++k) damaged[rng() % damaged.size()] = static_cast<char>(rng());
