@@ -249,6 +249,10 @@ class Importer {
     for (std::size_t i = 0, wanted = find_op(node.op)->min_inputs; i < wanted; ++i) {
       if (i >= spec.inputs.size() || !spec.inputs[i]) return refuse(n, fmt::format("input {} is missing, at least {} are wanted", i, wanted));
     }
+    for (std::size_t i = 0; i < std::min(find_op(node.op)->real_inputs, spec.inputs.size()); ++i) {
+      if (!spec.inputs[i] || graph_.value(spec.inputs[i]).dtype == DType::kF32) continue;
+      return refuse(n, fmt::format("input {} ('{}') is {}, wanted f32", i, graph_.value(spec.inputs[i]).name, name_of(graph_.value(spec.inputs[i]).dtype)));
+    }
     std::size_t outputs = defined.size();
     while (outputs > 1 && wiring_.readers[defined[outputs - 1]] == 0) --outputs;
     for (std::size_t i = 0; i < outputs; ++i) spec.output_names.push_back(node.outputs[i].empty() ? fmt::format("{}.{}", spec.name, i) : node.outputs[i]);

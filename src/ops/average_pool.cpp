@@ -200,7 +200,7 @@ Status denormalize(RewriteContext& ctx) {
 
 extern const OpDef op_average_pool;
 constinit const OpDef op_average_pool{.name = "AveragePool",
-                                      .summary = "mean over windows (1-D and 2-D)",
+                                      .summary = "mean over windows (1-D and 2-D)", .real_inputs = 1,
                                       .channels_last = true,
                                       .normalize = normalize,
                                       .denormalize = denormalize,

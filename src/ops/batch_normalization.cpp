@@ -85,7 +85,7 @@ Status denormalize(RewriteContext& ctx) {
 
 extern const OpDef op_batch_normalization;
 constinit const OpDef op_batch_normalization{.name = "BatchNormalization",
-                                             .summary = "per-channel scale and shift", .min_inputs = 5,
+                                             .summary = "per-channel scale and shift", .min_inputs = 5, .real_inputs = 5,
                                              .normalize = normalize,
                                              .denormalize = denormalize,
                                              .infer = infer,

@@ -141,7 +141,7 @@ Status denormalize(RewriteContext& ctx) {
 
 extern const OpDef op_conv;
 constinit const OpDef op_conv{.name = "Conv",
-                              .summary = "convolution (1-D and 2-D, grouped, dilated)", .min_inputs = 2,
+                              .summary = "convolution (1-D and 2-D, grouped, dilated)", .min_inputs = 2, .real_inputs = 3,
                               .channels_last = true,
                               .normalize = normalize,
                               .denormalize = denormalize,

@@ -183,7 +183,7 @@ Status denormalize(RewriteContext& ctx) {
 
 extern const OpDef op_conv_transpose;
 constinit const OpDef op_conv_transpose{.name = "ConvTranspose",
-                                        .summary = "transposed convolution (1-D and 2-D, grouped, dilated)", .min_inputs = 2,
+                                        .summary = "transposed convolution (1-D and 2-D, grouped, dilated)", .min_inputs = 2, .real_inputs = 3,
                                         .channels_last = true,
                                         .normalize = normalize,
                                         .denormalize = denormalize,

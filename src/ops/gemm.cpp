@@ -158,7 +158,7 @@ Status denormalize(RewriteContext& ctx) {
 
 extern const OpDef op_gemm;
 constinit const OpDef op_gemm{.name = "Gemm",
-                              .summary = "matrix product with constant weights, plus bias", .min_inputs = 2,
+                              .summary = "matrix product with constant weights, plus bias", .min_inputs = 2, .real_inputs = 3,
                               .normalize = normalize,
                               .denormalize = denormalize,
                               .infer = infer,

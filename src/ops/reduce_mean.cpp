@@ -159,7 +159,7 @@ Status denormalize(RewriteContext& ctx) {
 
 extern const OpDef op_reduce_mean;
 constinit const OpDef op_reduce_mean{.name = "ReduceMean",
-                                     .summary = "mean along axes",
+                                     .summary = "mean along axes", .real_inputs = 1,
                                      .normalize = normalize,
                                      .denormalize = denormalize,
                                      .infer = infer,
@@ -180,7 +180,7 @@ constinit const OpDef op_reduce_sum{.name = "ReduceSum",
                                     .lower = lower};
 
 extern const OpDef op_global_average_pool;
-constinit const OpDef op_global_average_pool{.name = "GlobalAveragePool", .summary = "mean over the whole map", .normalize = normalize_global};
+constinit const OpDef op_global_average_pool{.name = "GlobalAveragePool", .summary = "mean over the whole map", .real_inputs = 1, .normalize = normalize_global};
 
 extern const OpDef op_qmean;
 constinit const OpDef op_qmean{.name = "qmean", .summary = "mean or sum of codes along axes", .onnx = false, .infer = infer_integer, .run = run_integer};

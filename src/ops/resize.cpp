@@ -121,6 +121,7 @@ Status normalize(RewriteContext& ctx) {
   std::vector<double> scales = attrs.get_floats("scales");
   std::vector<std::int64_t> sizes;
   if (const Tensor* given = NARROW_TRY(ctx.constant_input(modern ? 2 : 1, "scales")); given != nullptr && given->elements() > 0) {
+    if (given->dtype() != DType::kF32) return error("the scales are {}, wanted f32", name_of(given->dtype()));
     const auto values = given->span<float>();
     scales.assign(values.begin(), values.end());
   }
@@ -316,7 +317,7 @@ Status denormalize(RewriteContext& ctx) {
 
 extern const OpDef op_resize;
 constinit const OpDef op_resize{.name = "Resize",
-                                .summary = "resampling of height and width (nearest, linear, cubic)",
+                                .summary = "resampling of height and width (nearest, linear, cubic)", .real_inputs = 1,
                                 .since_opset = 10,
                                 .channels_last = true,
                                 .normalize = normalize,
@@ -327,7 +328,7 @@ constinit const OpDef op_resize{.name = "Resize",
                                 .lower = lower};
 
 extern const OpDef op_upsample;
-constinit const OpDef op_upsample{.name = "Upsample", .summary = "former name of Resize", .since_opset = 7, .normalize = normalize};
+constinit const OpDef op_upsample{.name = "Upsample", .summary = "former name of Resize", .real_inputs = 1, .since_opset = 7, .normalize = normalize};
 
 extern const OpDef op_qresize;
 constinit const OpDef op_qresize{.name = "qresize", .summary = "linear resampling of codes", .onnx = false, .infer = infer, .run = run_integer};

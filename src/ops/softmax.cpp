@@ -218,7 +218,7 @@ void run_integer(RunContext& ctx) {
 }  // namespace
 
 extern const OpDef op_softmax;
-constinit const OpDef op_softmax{.name = "Softmax", .summary = "exp(x) over its sum along an axis", .normalize = normalize, .infer = infer, .run = run, .permute = permute, .quant_rule = quant_rule, .lower = lower};
+constinit const OpDef op_softmax{.name = "Softmax", .summary = "exp(x) over its sum along an axis", .real_inputs = 1, .normalize = normalize, .infer = infer, .run = run, .permute = permute, .quant_rule = quant_rule, .lower = lower};
 
 extern const OpDef op_qsoftmax;
 constinit const OpDef op_qsoftmax{.name = "qsoftmax", .summary = "softmax of codes by tables", .onnx = false, .infer = infer_integer, .run = run_integer};
