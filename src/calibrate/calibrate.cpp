@@ -1,12 +1,12 @@
 #include "calibrate/calibrate.h"
 
 #include <algorithm>
-#include <future>
 
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "calibrate/observe.h"
+#include "data/sample_stream.h"
 #include "run/executor.h"
 
 namespace narrow {
@@ -44,15 +44,11 @@ Result<Stats> calibrate(const Graph& graph, std::span<const ValueId> sites, cons
   }
   Executor executor(graph);
   const std::int64_t count = options.limit < 0 ? dataset.size() : std::min(options.limit, dataset.size());
-  // The next sample is decoded while the network runs on this one.
-  const auto start = [&](std::int64_t i) { return std::async(std::launch::async, [&dataset, i] { return dataset.load(i); }); };
-  std::future<Result<Sample>> next;
-  if (count > 0) next = start(0);
   std::string first_failure;
-  for (std::int64_t i = 0; i < count; ++i) {
-    Result<Sample> sample = next.get();
+  for (SampleStream stream(dataset, 0, count); !stream.done();) {
+    const std::int64_t i = stream.index();
+    const Result<Sample> sample = stream.next();
     NARROW_TRY(check_cancelled());
-    if (i + 1 < count) next = start(i + 1);
     if (!sample) {
       if (first_failure.empty()) first_failure = sample.error().message;
       if (options.diagnostics != nullptr) {

@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include <cstdio>
 #include <new>
 
@@ -25,6 +27,9 @@ int run_command(const narrow::cli::Command& command) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Feature maps come and go with every sample: keep their pages instead of giving them back and faulting them in again.
+  ::mallopt(M_MMAP_THRESHOLD, 256 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
   narrow::install_interrupt_handler();
   try {
     const auto command = narrow::cli::parse_command_line(argc, argv);

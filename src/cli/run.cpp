@@ -8,6 +8,7 @@
 #include "data/npz.h"
 #include "lower/lower.h"
 #include "lower/qdq.h"
+#include "data/sample_stream.h"
 #include "measure/top_k.h"
 #include "plan/plan.h"
 #include "tensor/npy.h"
@@ -86,9 +87,9 @@ Status run(const RunCommand& command) {
   std::vector<std::vector<Tensor>> outputs(graph.outputs().size());
   Json json = Json::array();
   Table table({{"sample"}, {"output"}, {"shape"}, {"largest at", Align::kRight}, {"values"}});
-  for (std::int64_t i = 0; i < dataset->size(); ++i) {
+  for (SampleStream stream(*dataset, 0, dataset->size()); !stream.done();) {
     NARROW_TRY(check_cancelled());
-    const Sample sample = NARROW_TRY(dataset->load(i));
+    const Sample sample = NARROW_TRY(stream.next());
     const std::vector<Tensor> found = NARROW_TRY(run_real(executor, sample.inputs));
     Json entry = Json::object();
     entry["sample"] = sample.name;
@@ -99,7 +100,7 @@ Status run(const RunCommand& command) {
       else table.add_row({std::filesystem::path(sample.name).filename().string(), name, to_string(found[k].shape()), fmt::format("{}", argmax(found[k].cast(DType::kF32).span<float>())), brief(found[k])});
     }
     if (command.common.json) json.push_back(std::move(entry));
-    progress.step(i + 1, dataset->size(), "samples");
+    progress.step(stream.index(), dataset->size(), "samples");
   }
   progress.end(fmt::format("{} samples", dataset->size()));
   if (!command.output.empty()) {

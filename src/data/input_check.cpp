@@ -7,6 +7,7 @@
 
 #include "base/table.h"
 #include "data/prepare.h"
+#include "data/sample_stream.h"
 
 namespace narrow {
 namespace {
@@ -85,8 +86,8 @@ Result<std::vector<InputStatistics>> measure_inputs(const Dataset& data, const G
     inputs.push_back(std::move(input));
   }
   std::optional<Error> first_error;
-  for (std::int64_t i = 0; i < std::min(samples, data.size()); ++i) {
-    const auto sample = data.load(i);
+  for (SampleStream stream(data, 0, samples); !stream.done();) {
+    const auto sample = stream.next();
     if (!sample) {
       if (!first_error) first_error = sample.error();
       continue;

@@ -5,6 +5,9 @@
 #include <map>
 #include <optional>
 
+#include "base/clones.h"
+#include "base/parallel.h"
+#include "data/sample_stream.h"
 #include "measure/top_k.h"
 #include "ops/op_def.h"
 #include "run/executor.h"
@@ -20,6 +23,16 @@ ValueId counterpart(const Graph& reference, ValueId value, const Graph& network)
   const Value& n = network.value(found);
   const bool readable = n.quant ? !n.quant->per_channel() && v.dtype == DType::kF32 : n.dtype == v.dtype;
   return readable ? found : ValueId{};
+}
+
+// Reuses the memory of the sample before.
+void keep_copy(const Tensor& from, Tensor& to) {
+  if (!to.has_data()) to = Tensor(from.dtype(), from.shape());
+  constexpr std::int64_t kBytes = 1 << 18;
+  const auto size = static_cast<std::int64_t>(from.bytes());
+  parallel_for((size + kBytes - 1) / kBytes, [&](std::int64_t i) {
+    std::copy_n(static_cast<const std::byte*>(from.raw()) + i * kBytes, std::min(kBytes, size - i * kBytes), static_cast<std::byte*>(to.raw()) + i * kBytes);
+  });
 }
 
 Tensor as_network_type(const Tensor& real, const Value& value) { return value.quant ? quantize(real, *value.quant) : real; }
@@ -42,9 +55,11 @@ class LayerObserver {
     const auto site = sites_.find(id);
     if (site == sites_.end()) return;
     const Value& value = network_.value(id);
-    const Tensor real = value.quant ? dequantize(tensor, *value.quant) : tensor;
-    (site->second.layer->*metrics_).add(expected_.at(site->second.reference), real);
-    if (kept_ != nullptr && value.quant) (*kept_)[site->second.reference] = real;
+    const Tensor& expected = expected_.at(site->second.reference);
+    ErrorMetrics& metrics = site->second.layer->*metrics_;
+    if (value.quant) metrics.add_quantized(expected, tensor, *value.quant);
+    else metrics.add(expected, tensor);
+    if (kept_ != nullptr && value.quant) (*kept_)[site->second.reference] = dequantize(tensor, *value.quant);
   }
 
  private:
@@ -87,12 +102,21 @@ Status measure_at_outputs(Probe& probe, std::span<const Tensor> inputs, const st
   return {};
 }
 
+NARROW_CLONES std::pair<double, double> extremes_of(std::span<const float> values) {
+  float low = values[0], high = values[0];
+  for (const float x : values) {
+    low = x < low ? x : low;
+    high = x > high ? x : high;
+  }
+  return {static_cast<double>(low), static_cast<double>(high)};
+}
+
 void observe_real(LayerComparison& layer, const Tensor& real, bool first) {
   const std::span<const float> values = real.span<float>();
   if (values.empty()) return;
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  layer.min = first ? static_cast<double>(*low) : std::min(layer.min, static_cast<double>(*low));
-  layer.max = first ? static_cast<double>(*high) : std::max(layer.max, static_cast<double>(*high));
+  const auto [low, high] = extremes_of(values);
+  layer.min = first ? low : std::min(layer.min, low);
+  layer.max = first ? high : std::max(layer.max, high);
   if (layer.integer) layer.clipped.add(real, layer.params);
 }
 
@@ -201,15 +225,18 @@ Result<Comparison> compare_layers(const Graph& reference, const Graph& network, 
   if (options.output_samples > 0) probe.emplace(reference);
 
   const std::int64_t count = std::min(options.samples, dataset.size() - options.first);
-  for (std::int64_t i = options.first; i < dataset.size() && result.samples < options.samples; ++i) {
+  for (SampleStream stream(dataset, options.first, dataset.size()); !stream.done() && result.samples < options.samples;) {
     NARROW_TRY(check_cancelled());
-    Result<Sample> loaded = dataset.load(i);
-    if (!loaded && (result.samples > 0 || i + 1 < dataset.size())) continue;  // calibration has named it
+    Result<Sample> loaded = stream.next();
+    if (!loaded && (result.samples > 0 || !stream.done())) continue;  // calibration has named it
     const Sample sample = NARROW_TRY(std::move(loaded));
     const std::vector<Tensor> expected = NARROW_TRY(run_reference.run(sample.inputs, [&](ValueId id, const Tensor& tensor) {
-      if (const auto wanted = float_values.find(id); wanted != float_values.end()) wanted->second = tensor.clone();
+      if (const auto wanted = float_values.find(id); wanted != float_values.end()) keep_copy(tensor, wanted->second);
     }));
-    for (std::size_t k = 0; k < values.size(); ++k) observe_real(result.layers[k], float_values.at(values[k]), result.samples == 0);
+    parallel_for(static_cast<std::int64_t>(values.size()), [&](std::int64_t i) {
+      const auto k = static_cast<std::size_t>(i);
+      observe_real(result.layers[k], float_values.at(values[k]), result.samples == 0);
+    });
     const std::vector<Tensor> found = NARROW_TRY(run_real(run_network, sample.inputs, cumulative));
     std::vector<Tensor> fed;
     for (const SeveredGraph::Feed& feed : severed.feeds) fed.push_back(as_network_type(float_values.at(feed.reference), severed.graph.value(feed.input)));

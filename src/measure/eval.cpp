@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "data/sample_stream.h"
 #include "measure/annotations.h"
 #include "measure/decoders.h"
 #include "measure/top_k.h"
@@ -157,9 +158,10 @@ Result<Evaluation> evaluate(const Dataset& dataset, const Task& task, const Shap
     scorers.push_back(NARROW_TRY(make_scorer(task, truth, input_shape)));
     result.columns.push_back({.name = contender.name, .metrics = {}});
   }
-  for (std::int64_t i = 0; i < dataset.size(); ++i) {
+  for (SampleStream stream(dataset, 0, dataset.size()); !stream.done();) {
     NARROW_TRY(check_cancelled());
-    const Result<Sample> sample = dataset.load(i);
+    const std::int64_t i = stream.index();
+    const Result<Sample> sample = stream.next();
     if (!sample) {
       diagnostics.warn(fmt::format("sample skipped: {}", sample.error().message), sample.error().help);
       ++result.skipped;

@@ -3,39 +3,90 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
+
+#include "base/clones.h"
+#include "base/parallel.h"
 
 namespace narrow {
+namespace {
+
+constexpr std::size_t kLanes = 8;       // sums side by side, so that the loops can be vectorised; the order of additions is fixed
+constexpr std::size_t kChunk = 1 << 15;  // elements; fixed, so that results do not depend on threads
+
+struct Sums {
+  double signal[kLanes] = {}, noise[kLanes] = {}, power[kLanes] = {}, product[kLanes] = {}, largest[kLanes] = {};
+  std::uint64_t bad = 0;
+};
+
+NARROW_CLONES void add_pairs(const float* reference, const float* other, std::size_t n, Sums& sums) {
+  std::uint64_t bad[kLanes] = {};
+  for (std::size_t i = 0; i < n; i += kLanes) {
+    const std::size_t lanes = std::min(kLanes, n - i);
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const float x = reference[i + lane], y = other[i + lane];
+      const bool finite = x - x == 0 && y - y == 0;  // false for infinities and NaN
+      const double a = finite ? static_cast<double>(x) : 0, b = finite ? static_cast<double>(y) : 0, d = a - b;
+      bad[lane] += finite ? 0 : 1;
+      sums.signal[lane] += a * a;
+      sums.power[lane] += b * b;
+      sums.product[lane] += a * b;
+      sums.noise[lane] += d * d;
+      const double size = d < 0 ? -d : d;
+      sums.largest[lane] = sums.largest[lane] > size ? sums.largest[lane] : size;
+    }
+  }
+  for (const std::uint64_t count : bad) sums.bad += count;
+}
+
+NARROW_CLONES std::uint64_t count_outside(const float* x, std::size_t n, float low, float high) {
+  std::uint64_t outside = 0;
+  for (std::size_t i = 0; i < n; ++i) outside += x[i] < low || x[i] > high ? 1 : 0;
+  return outside;
+}
+
+}  // namespace
+
+template <typename Values>
+void ErrorMetrics::add_chunks(std::span<const float> reference, const Values& values_at) {
+  std::vector<Sums> chunks((reference.size() + kChunk - 1) / kChunk);
+  parallel_for(static_cast<std::int64_t>(chunks.size()), [&](std::int64_t i) {
+    const std::size_t begin = static_cast<std::size_t>(i) * kChunk, count = std::min(kChunk, reference.size() - begin);
+    add_pairs(reference.data() + begin, values_at(begin, count), count, chunks[static_cast<std::size_t>(i)]);
+  });
+  elements_ += reference.size();
+  for (const Sums& sums : chunks) {
+    elements_ -= sums.bad;
+    non_finite_ += sums.bad;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      signal_ += sums.signal[lane];
+      noise_ += sums.noise[lane];
+      other_ += sums.power[lane];
+      product_ += sums.product[lane];
+      max_abs_ = std::max(max_abs_, sums.largest[lane]);
+    }
+  }
+}
 
 void ErrorMetrics::add(std::span<const float> reference, std::span<const float> other) {
   NARROW_CHECK(reference.size() == other.size());
-  double signal = 0, noise = 0, power = 0, product = 0, largest = 0;
-  std::uint64_t bad = 0;
-  for (std::size_t i = 0; i < reference.size(); ++i) {
-    const double a = reference[i], b = other[i];
-    if (!std::isfinite(a) || !std::isfinite(b)) {
-      ++bad;
-      continue;
-    }
-    const double d = a - b;
-    signal += a * a;
-    power += b * b;
-    product += a * b;
-    noise += d * d;
-    largest = std::max(largest, std::abs(d));
-  }
-  elements_ += reference.size() - bad;
-  non_finite_ += bad;
-  signal_ += signal;
-  noise_ += noise;
-  other_ += power;
-  product_ += product;
-  max_abs_ = std::max(max_abs_, largest);
+  add_chunks(reference, [&](std::size_t begin, std::size_t) { return other.data() + begin; });
 }
 
 void ErrorMetrics::add(const Tensor& reference, const Tensor& other) { add(reference.span<float>(), other.span<float>()); }
 
 void ErrorMetrics::add_quantized(const Tensor& reference, const Tensor& other, const QuantParams& params) {
-  add(reference, dequantize(other, params));
+  NARROW_CHECK(reference.elements() == other.elements());
+  if (params.per_channel()) return add(reference, dequantize(other, params));
+  const auto* codes = static_cast<const std::byte*>(other.raw());
+  const std::size_t size = size_of(other.dtype());
+  // A chunk of codes becomes real in the cache of the thread that measures it; the whole tensor is never written out.
+  add_chunks(reference.span<float>(), [&](std::size_t begin, std::size_t count) {
+    thread_local std::vector<float> real(kChunk);
+    Tensor chunk = Tensor::view(DType::kF32, {static_cast<std::int64_t>(count)}, real.data());
+    dequantize(Tensor::view(other.dtype(), chunk.shape(), const_cast<std::byte*>(codes + begin * size)), params, chunk);
+    return static_cast<const float*>(real.data());
+  });
 }
 
 double ErrorMetrics::sqnr_db() const {
@@ -55,9 +106,7 @@ void ClipMeter::add(const Tensor& real, const QuantParams& params) {
   const double half_step = static_cast<double>(params.scale[0]) / 2;
   const auto low = static_cast<float>(params.lowest() - half_step);
   const auto high = static_cast<float>(params.highest() + half_step);
-  std::uint64_t clipped = 0;
-  for (const float x : real.span<float>()) clipped += x < low || x > high ? 1 : 0;
-  clipped_ += clipped;
+  clipped_ += count_outside(real.data<float>(), static_cast<std::size_t>(real.elements()), low, high);
   elements_ += static_cast<std::uint64_t>(real.elements());
 }
 

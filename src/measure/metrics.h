@@ -29,6 +29,8 @@ class ErrorMetrics {
   double noise_power() const { return noise_; }
 
  private:
+  template <typename Values>
+  void add_chunks(std::span<const float> reference, const Values& values_at);
   std::uint64_t elements_ = 0, non_finite_ = 0;
   double signal_ = 0, noise_ = 0, other_ = 0, product_ = 0, max_abs_ = 0;
 };

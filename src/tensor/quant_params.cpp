@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/parallel.h"
 #include "base/text.h"
 
 namespace narrow {
 namespace {
+
+constexpr std::int64_t kChunk = 1 << 15;  // elements that one thread takes at a time
 
 int width_of(const QuantParams& p) { return p.bits > 0 ? p.bits : static_cast<int>(size_of(p.dtype)) * 8; }
 bool is_signed(DType dtype) { return dtype != DType::kU8 && dtype != DType::kU16; }
@@ -35,6 +38,30 @@ void with_integer(DType dtype, const Fn& fn) {
     case DType::kI64: return fn(std::int64_t{});
     default: NARROW_CHECK(false, "{} is not a quantized type", name_of(dtype));
   }
+}
+
+// quantize() of a run of elements, without branches so that compilers vectorise it: where there is a rounding instruction it is
+// an order of magnitude faster than the library call, with the same bits.
+template <typename T>
+[[gnu::always_inline]] inline void quantize_elements(const float* x, T* y, std::int64_t n, float scale, std::int32_t zero_point, std::int32_t qmin, std::int32_t qmax) {
+  const auto zero = static_cast<float>(zero_point), low = static_cast<float>(qmin), high = static_cast<float>(qmax);
+  for (std::int64_t i = 0; i < n; ++i) {
+    float q = __builtin_nearbyintf(x[i] / scale) + zero;
+    q = q != q ? zero : q;
+    q = q < low ? low : q;
+    q = q > high ? high : q;
+    y[i] = static_cast<T>(static_cast<std::int32_t>(q));
+  }
+}
+
+template <typename T>
+void quantize_run(const float* x, T* y, std::int64_t n, float scale, std::int32_t zero_point, std::int32_t qmin, std::int32_t qmax) {
+  quantize_elements(x, y, n, scale, zero_point, qmin, qmax);
+}
+
+template <typename T>
+__attribute__((target("avx2"))) void quantize_run_avx2(const float* x, T* y, std::int64_t n, float scale, std::int32_t zero_point, std::int32_t qmin, std::int32_t qmax) {
+  quantize_elements(x, y, n, scale, zero_point, qmin, qmax);
 }
 
 }  // namespace
@@ -78,10 +105,14 @@ Tensor quantize(const Tensor& real, const QuantParams& params) {
     for_channels(real.shape(), params.axis, [&](std::size_t c, std::int64_t begin, std::int64_t count) {
       const float s = params.scale[c];
       const std::int32_t z = params.zero_point[c];
-      for (std::int64_t i = begin; i < begin + count; ++i) {
-        if constexpr (sizeof(T) <= 2) {
-          y[i] = static_cast<T>(quantize(x[i], s, z, static_cast<std::int32_t>(low), static_cast<std::int32_t>(high)));
-        } else {  // biases: double keeps all 32 bits
+      if constexpr (sizeof(T) <= 2) {
+        const auto run = __builtin_cpu_supports("avx2") ? quantize_run_avx2<T> : quantize_run<T>;
+        parallel_for((count + kChunk - 1) / kChunk, [&](std::int64_t i) {
+          const std::int64_t from = begin + i * kChunk;
+          run(x + from, y + from, std::min(kChunk, begin + count - from), s, z, static_cast<std::int32_t>(low), static_cast<std::int32_t>(high));
+        });
+      } else {  // biases: double keeps all 32 bits
+        for (std::int64_t i = begin; i < begin + count; ++i) {
           const double q = std::nearbyint(static_cast<double>(x[i]) / static_cast<double>(s)) + z;
           y[i] = q <= low ? static_cast<T>(params.qmin()) : q >= high ? static_cast<T>(params.qmax()) : static_cast<T>(q);
         }
@@ -93,17 +124,27 @@ Tensor quantize(const Tensor& real, const QuantParams& params) {
 
 Tensor dequantize(const Tensor& quantized, const QuantParams& params) {
   Tensor out(DType::kF32, quantized.shape());
-  float* y = out.data<float>();
+  dequantize(quantized, params, out);
+  return out;
+}
+
+void dequantize(const Tensor& quantized, const QuantParams& params, Tensor& real) {
+  float* y = real.data<float>();
   with_integer(quantized.dtype(), [&](auto tag) {
     using T = decltype(tag);
     const T* x = quantized.data<T>();
     for_channels(quantized.shape(), params.axis, [&](std::size_t c, std::int64_t begin, std::int64_t count) {
       const double s = static_cast<double>(params.scale[c]);
       const std::int64_t z = params.zero_point[c];
-      for (std::int64_t i = begin; i < begin + count; ++i) y[i] = static_cast<float>(s * static_cast<double>(static_cast<std::int64_t>(x[i]) - z));
+      parallel_for((count + kChunk - 1) / kChunk, [&](std::int64_t i) {
+        const std::int64_t from = begin + i * kChunk, end = std::min(begin + count, from + kChunk);
+        for (std::int64_t k = from; k < end; ++k) {
+          if constexpr (sizeof(T) <= 2) y[k] = static_cast<float>(s * static_cast<double>(static_cast<std::int32_t>(x[k]) - static_cast<std::int32_t>(z)));
+          else y[k] = static_cast<float>(s * static_cast<double>(static_cast<std::int64_t>(x[k]) - z));
+        }
+      });
     });
   });
-  return out;
 }
 
 QuantParams params_from_range(double lo, double hi, const GridOptions& options) {

@@ -1,0 +1,27 @@
+// Samples in order, read ahead in parallel: as many at a time as there are threads, so that decoding keeps all cores busy and
+// memory stays that of a few samples.
+#pragma once
+
+#include <vector>
+
+#include "data/dataset.h"
+
+namespace narrow {
+
+class SampleStream {
+ public:
+  // Samples [first, first + count) of the data set, which must outlive the stream; count is cut to what there is.
+  SampleStream(const Dataset& dataset, std::int64_t first, std::int64_t count);
+  bool done() const { return next_ >= end_; }
+  std::int64_t index() const { return next_; }  // of the sample that next() returns
+  Result<Sample> next();                        // the error of load(), if any; the stream goes on after it
+
+ private:
+  const Dataset& dataset_;
+  std::int64_t next_;
+  std::int64_t end_;
+  std::int64_t loaded_;                         // samples [next_, loaded_) wait in ahead_, last first
+  std::vector<Result<Sample>> ahead_;
+};
+
+}  // namespace narrow
