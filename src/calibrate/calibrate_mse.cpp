@@ -1,7 +1,8 @@
 // The calibrators that minimise expected error. mse: both ends move on a logarithmic grid, coarse to fine; the objective is
-// not convex, hence the grid. output_mse: the same search, but every channel's error counts by its importance to the layers that
-// read it, so that a few wide channels cannot buy their tails with the resolution of all others. sqnr: the fixed grid of 17 steps and 21 offsets with a clipping error that counts three times
-// (specs of the candidates: AIMET "TF-enhanced").
+// not convex, hence the grid. output_mse: where mse would leave the layers that read the value with a large error, the same
+// search with every channel's error counted by its importance to these layers, so that a few wide channels cannot buy their
+// tails with the resolution of all others. sqnr: the fixed grid of 17 steps and 21 offsets with a clipping error that counts
+// three times (specs of the candidates: AIMET "TF-enhanced").
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -17,6 +18,9 @@ namespace {
 constexpr double kOctaves = 8;       // ends shrink to 1/256 at most
 constexpr double kCoarseStep = 0.25;  // octaves
 constexpr double kFineStep = 1.0 / 64;
+// output_mse keeps the plain range while its readers see a relative error below this (25 dB): clipping what is rare has effects
+// that no second-order model sees, so it must buy something.
+constexpr double kHarmless = 0.003;
 
 // Sum over channels of importance * expected squared error, where no channel can lose more than its variance. Rounding noise is
 // alike in all channels; what is clipped at an end comes from the channels that reach beyond it, in proportion to the
@@ -83,6 +87,13 @@ class Search {
     hi_ = hi_octaves;
   }
 
+  // Error of a range as its readers see it (relative when the importance is that of linear readers).
+  double weighed_error(const Range& range) const {
+    const QuantParams params = params_from_range(range.lo, range.hi, grid_);
+    const double below = model_.low_clip_cost(params.lowest()), above = model_.high_clip_cost(params.highest()), n = model_.total();
+    return channels_->cost((model_.cost(params) - below - above) / n, below / n, params.lowest(), above / n, params.highest());
+  }
+
   Range run() {
     const bool lo_moves = all_.lo < 0 && !grid_.symmetric;
     const bool hi_moves = all_.hi > 0 || grid_.symmetric;
@@ -114,7 +125,12 @@ class Search {
 }  // namespace
 
 Range choose_mse(const ValueStats& stats, const CalibratorChoice&, const GridOptions& grid, std::span<const double>) { return Search(stats, grid, {}).run(); }
-Range choose_output_mse(const ValueStats& stats, const CalibratorChoice&, const GridOptions& grid, std::span<const double> importance) { return Search(stats, grid, importance).run(); }
+Range choose_output_mse(const ValueStats& stats, const CalibratorChoice&, const GridOptions& grid, std::span<const double> importance) {
+  const Range plain = Search(stats, grid, {}).run();
+  if (importance.empty()) return plain;
+  Search weighed(stats, grid, importance);
+  return weighed.weighed_error(plain) <= kHarmless ? plain : weighed.run();
+}
 
 Range choose_sqnr(const ValueStats& stats, const CalibratorChoice&, const GridOptions& grid, std::span<const double>) {
   constexpr double kGamma = 3;
