@@ -8,7 +8,7 @@
 namespace narrow {
 
 // Tensors above this many elements enter the histogram with a quarter of them; minimum and maximum stay exact.
-constexpr std::int64_t kFullHistogramLimit = 65536;
+constexpr std::int64_t kFullHistogramLimit = 32768;
 
 // f32. Adds one sample to `stats`; equals merging the statistics of a single sample. The shape must be that of earlier
 // samples.

@@ -123,7 +123,11 @@ class Reader {
 }  // namespace
 
 // Truncated to a whole number of quanta: the sum is exact from there on.
-void ExactSum::add(double x) { quanta += static_cast<__int128>(std::clamp(x, -kLargest, kLargest) / kQuantum); }
+void ExactSum::add(double x) {
+  constexpr double kFast = 0x1p22;  // the usual case fits 64 bits, whose conversion is one instruction
+  if (std::abs(x) < kFast) quanta += static_cast<std::int64_t>(x / kQuantum);
+  else quanta += static_cast<__int128>(std::clamp(x, -kLargest, kLargest) / kQuantum);
+}
 double ExactSum::value() const { return static_cast<double>(quanta) * kQuantum; }
 
 double ValueStats::channel_variance(std::size_t c) const {
