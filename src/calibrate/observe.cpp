@@ -10,7 +10,7 @@
 namespace narrow {
 namespace {
 
-constexpr std::int64_t kChunk = 128 * 1024;  // elements; fixed, so that results do not depend on threads
+constexpr std::int64_t kChunk = 16 * 1024;  // elements; fixed, so that sums do not depend on threads
 constexpr std::int64_t kUnnamedChannels = 64;  // lanes for tensors whose last axis is too long to be channels
 
 struct Extremes {
@@ -74,20 +74,23 @@ void fill_histogram(const float* x, std::int64_t n, DyadicHistogram& histogram) 
   const bool full = n <= kFullHistogramLimit;
   const auto bins = histogram.counts().size();
   const auto first = static_cast<std::int32_t>(histogram.first_bin());
-  const std::int64_t chunks = full ? 1 : std::clamp<std::int64_t>(n / (2 * kChunk), 1, 16);
+  // Counts are integers: here the number of parts may follow the threads.
+  const std::int64_t chunks = std::clamp<std::int64_t>(n / (2 * kChunk), 1, thread_count());
   const std::int64_t chunk = ((n + chunks - 1) / chunks + 63) / 64 * 64;
   std::vector<std::uint32_t> tables(static_cast<std::size_t>(chunks) * bins * kBinTables);
   parallel_for(chunks, [&](std::int64_t i) {
     const std::int64_t begin = i * chunk, count = std::min(chunk, n - begin);
     std::uint32_t* table = tables.data() + static_cast<std::size_t>(i) * bins * kBinTables;
     if (count <= 0) return;
-    if (full) count_bins(x, n, histogram.exponent(), first, table);
+    if (full) count_bins(x + begin, count, histogram.exponent(), first, table);
     else count_bins_of_quarter(x + begin, count, begin / 64, histogram.exponent(), first, table);
   });
+  std::vector<std::uint64_t> sums(bins);
+  for (std::size_t t = 0; t < tables.size(); t += bins * kBinTables) {
+    for (std::size_t b = 0; b < bins; ++b) sums[b] += std::uint64_t{tables[t + b * kBinTables]} + tables[t + b * kBinTables + 1];
+  }
   for (std::size_t b = 0; b < bins; ++b) {
-    std::uint64_t sum = 0;
-    for (std::size_t t = b * kBinTables; t < tables.size(); t += bins * kBinTables) sum += std::uint64_t{tables[t]} + tables[t + 1];
-    if (sum > 0) histogram.add_count(histogram.first_bin() + static_cast<std::int64_t>(b), sum);
+    if (sums[b] > 0) histogram.add_count(histogram.first_bin() + static_cast<std::int64_t>(b), sums[b]);
   }
 }
 

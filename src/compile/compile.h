@@ -32,7 +32,7 @@ struct CompileOptions {
   std::string target = {};                      // name or file; empty: that of the recipe, else generic-int8
   std::vector<std::string> data = {};           // DatasetOptions::paths
   std::int64_t samples = -1;                    // for calibration; -1: as the recipe says
-  std::int64_t compare_samples = 4;             // measured layer by layer; 0: not at all
+  std::int64_t compare_samples = 2;             // measured layer by layer; 0: not at all
   std::int64_t sensitivity_samples = 0;         // of these, how many measure what every layer alone costs at the outputs
   std::map<std::string, Shape> input_shapes = {};
   std::vector<std::string> disabled_passes = {};

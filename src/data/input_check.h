@@ -25,7 +25,7 @@ struct InputStatistics {
 };
 
 // Of the first `samples` samples that can be read. Error: none can (the first reason).
-Result<std::vector<InputStatistics>> measure_inputs(const Dataset& data, const Graph& graph, const Recipe& recipe, std::int64_t samples = 16);
+Result<std::vector<InputStatistics>> measure_inputs(const Dataset& data, const Graph& graph, const Recipe& recipe, std::int64_t samples = 4);
 // A table, one row per input and per channel.
 std::string to_string(const std::vector<InputStatistics>& statistics);
 

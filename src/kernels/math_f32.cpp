@@ -1,13 +1,8 @@
 #include "kernels/math_f32.h"
 
-#include <bit>
+#include "base/clones.h"
 
-// One body, compiled for several instruction sets and chosen at load time.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define NARROW_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define NARROW_CLONES
-#endif
+#include <bit>
 
 namespace narrow {
 namespace {

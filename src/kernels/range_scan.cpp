@@ -1,16 +1,11 @@
 #include "kernels/range_scan.h"
 
+#include "base/clones.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
-
-// One source, compiled for several instruction sets and chosen at load time. Sanitizers cannot instrument the chooser.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define NARROW_CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
-#else
-#define NARROW_CLONES
-#endif
 
 namespace narrow {
 namespace {

@@ -102,13 +102,25 @@ Status measure_at_outputs(Probe& probe, std::span<const Tensor> inputs, const st
   return {};
 }
 
-NARROW_CLONES std::pair<double, double> extremes_of(std::span<const float> values) {
-  float low = values[0], high = values[0];
+NARROW_CLONES void widen(std::span<const float> values, float& low, float& high) {
+  float lo = low, hi = high;
   for (const float x : values) {
-    low = x < low ? x : low;
-    high = x > high ? x : high;
+    lo = x < lo ? x : lo;
+    hi = x > hi ? x : hi;
   }
-  return {static_cast<double>(low), static_cast<double>(high)};
+  low = lo;
+  high = hi;
+}
+
+std::pair<double, double> extremes_of(std::span<const float> values) {
+  constexpr std::size_t kChunk = 1 << 15;
+  const std::size_t chunks = (values.size() + kChunk - 1) / kChunk;
+  std::vector<float> low(chunks, values[0]), high(chunks, values[0]);
+  parallel_for(static_cast<std::int64_t>(chunks), [&](std::int64_t i) {
+    const auto k = static_cast<std::size_t>(i);
+    widen(values.subspan(k * kChunk, std::min(kChunk, values.size() - k * kChunk)), low[k], high[k]);
+  });
+  return {static_cast<double>(*std::min_element(low.begin(), low.end())), static_cast<double>(*std::max_element(high.begin(), high.end()))};
 }
 
 void observe_real(LayerComparison& layer, const Tensor& real, bool first) {
@@ -233,10 +245,7 @@ Result<Comparison> compare_layers(const Graph& reference, const Graph& network, 
     const std::vector<Tensor> expected = NARROW_TRY(run_reference.run(sample.inputs, [&](ValueId id, const Tensor& tensor) {
       if (const auto wanted = float_values.find(id); wanted != float_values.end()) keep_copy(tensor, wanted->second);
     }));
-    parallel_for(static_cast<std::int64_t>(values.size()), [&](std::int64_t i) {
-      const auto k = static_cast<std::size_t>(i);
-      observe_real(result.layers[k], float_values.at(values[k]), result.samples == 0);
-    });
+    for (std::size_t k = 0; k < values.size(); ++k) observe_real(result.layers[k], float_values.at(values[k]), result.samples == 0);
     const std::vector<Tensor> found = NARROW_TRY(run_real(run_network, sample.inputs, cumulative));
     std::vector<Tensor> fed;
     for (const SeveredGraph::Feed& feed : severed.feeds) fed.push_back(as_network_type(float_values.at(feed.reference), severed.graph.value(feed.input)));

@@ -13,9 +13,11 @@ std::vector<double> squared_kernels(const Tensor& weight, const LinearForm& form
   const std::int64_t outputs = shape[out_axis], inputs = shape[in_axis];
   std::vector<double> sums(static_cast<std::size_t>(outputs * inputs));
   const float* w = weight.data<float>();
-  for (std::int64_t i = 0, n = weight.elements(); i < n; ++i) {
-    const std::int64_t o = i / strides[out_axis] % outputs, c = i / strides[in_axis] % inputs;
-    sums[static_cast<std::size_t>(o * inputs + c)] += static_cast<double>(w[i]) * static_cast<double>(w[i]);
+  const bool rows = out_axis == 0 && in_axis + 1 == shape.size();  // [O, ..., I]: whole rows of inputs
+  for (std::int64_t i = 0, n = weight.elements(); i < n; i += rows ? inputs : 1) {
+    const std::int64_t o = i / strides[out_axis] % outputs, c = rows ? 0 : i / strides[in_axis] % inputs;
+    double* sum = sums.data() + o * inputs + c;
+    for (std::int64_t k = 0, count = rows ? inputs : 1; k < count; ++k) sum[k] += static_cast<double>(w[i + k]) * static_cast<double>(w[i + k]);
   }
   return sums;
 }
