@@ -24,6 +24,7 @@ struct Compiled {
       : result(must(compile({.model = scene.path("net.onnx"),
                              .data = {scene.path("data.npy")},
                              .samples = 32,
+                             .compare_samples = 4,
                              .sensitivity_samples = sensitivity,
                              .output = output.empty() ? output : scene.path(output)},
                             progress))) {}
