@@ -53,7 +53,7 @@ std::string layout_of(const InputSpec& spec) {
   return spec.channel_axis == static_cast<int>(spec.type.shape.size()) - 1 ? "nhwc" : "nchw";
 }
 
-// A real number to the input's element type; integers take the nearest value that they can hold.
+// A real number to the input's element type; integers take the nearest value that they can hold, ties to even.
 template <typename T>
 T to_element(double x) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -62,24 +62,9 @@ T to_element(double x) {
     return x != 0;
   } else {
     const double low = static_cast<double>(std::numeric_limits<T>::min()), high = static_cast<double>(std::numeric_limits<T>::max());
-    const double nearest = std::floor(x + 0.5);
+    const double nearest = round_half_even(x);
     if (!(nearest > low)) return std::numeric_limits<T>::min();
     return nearest >= high ? std::numeric_limits<T>::max() : static_cast<T>(nearest);
-  }
-}
-
-template <typename Fn>
-void visit(DType dtype, const Fn& fn) {
-  switch (dtype) {
-    case DType::kF32: return fn(float{});
-    case DType::kF64: return fn(double{});
-    case DType::kI64: return fn(std::int64_t{});
-    case DType::kI32: return fn(std::int32_t{});
-    case DType::kI16: return fn(std::int16_t{});
-    case DType::kU16: return fn(std::uint16_t{});
-    case DType::kI8: return fn(std::int8_t{});
-    case DType::kU8: return fn(std::uint8_t{});
-    case DType::kBool: return fn(bool{});
   }
 }
 
@@ -248,7 +233,7 @@ Result<PreparedImage> prepare_image(const InputSpec& spec, const Image& rgb, con
     case Resize::kShortSide: placed = short_side(image, spec.recipe, width, height); break;
   }
   PreparedImage out{Tensor(spec.type.dtype, spec.type.shape), placed.scale_x, placed.scale_y, placed.offset_x, placed.offset_y};
-  visit(spec.type.dtype, [&](auto tag) {
+  with_dtype(spec.type.dtype, [&](auto tag) {
     using T = decltype(tag);
     emit_pixels(spec, placed.image, out.tensor.data<T>());
   });
@@ -294,9 +279,9 @@ Tensor prepare_array(const InputSpec& spec, const Tensor& sample, bool permuted)
   for (std::size_t a = axis + 1; spec.channel_axis >= 0 && a < spec.type.shape.size(); ++a) inner *= spec.type.shape[a];
   const bool to_last = permuted && inner == 1;  // stored [C, pixels], wanted [pixels, C]; else the reverse
   const std::int64_t pixels = count / std::max<std::int64_t>(channels, 1);
-  visit(sample.dtype(), [&](auto from_tag) {
+  with_dtype(sample.dtype(), [&](auto from_tag) {
     using From = decltype(from_tag);
-    visit(spec.type.dtype, [&](auto to_tag) {
+    with_dtype(spec.type.dtype, [&](auto to_tag) {
       using To = decltype(to_tag);
       const From* x = sample.data<From>();
       To* y = out.data<To>();

@@ -24,22 +24,6 @@ std::uint64_t splitmix64(std::uint64_t state) {
   return z ^ (z >> 31);
 }
 
-template <typename Fn>
-auto with_dtype(DType dtype, const Fn& fn) {
-  switch (dtype) {
-    case DType::kF32: return fn(float{});
-    case DType::kF64: return fn(double{});
-    case DType::kI64: return fn(std::int64_t{});
-    case DType::kI32: return fn(std::int32_t{});
-    case DType::kI16: return fn(std::int16_t{});
-    case DType::kU16: return fn(std::uint16_t{});
-    case DType::kI8: return fn(std::int8_t{});
-    case DType::kU8: return fn(std::uint8_t{});
-    case DType::kBool: break;
-  }
-  return fn(bool{});
-}
-
 struct Declaration {
   std::string name;
   std::optional<TensorType> type;

@@ -33,21 +33,6 @@ std::string element(T value) {
   else return std::to_string(value);
 }
 
-template <typename Fn>
-void with_dtype(DType dtype, const Fn& fn) {
-  switch (dtype) {
-    case DType::kF32: return fn(float{});
-    case DType::kF64: return fn(double{});
-    case DType::kI64: return fn(std::int64_t{});
-    case DType::kI32: return fn(std::int32_t{});
-    case DType::kI16: return fn(std::int16_t{});
-    case DType::kU16: return fn(std::uint16_t{});
-    case DType::kI8: return fn(std::int8_t{});
-    case DType::kU8: return fn(std::uint8_t{});
-    case DType::kBool: return fn(bool{});
-  }
-}
-
 class Printer {
  public:
   Printer(const Graph& graph, const PrintOptions& options) : graph_(graph), options_(options), printed_(graph.value_slots(), 0) {}

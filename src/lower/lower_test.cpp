@@ -1,8 +1,8 @@
 #include "lower/lower.h"
 
 #include "graph/text.h"
-#include "lower/lower_samples.h"
 #include "lower/qdq.h"
+#include "lower_samples.h"
 
 namespace narrow {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "lower/constants.h"
 #include "lower/grids.h"
+#include "ops/quantize_linear.h"
 
 namespace narrow {
 namespace {
@@ -83,28 +84,16 @@ class Builder {
 
   // Q and DQ right behind the producer of `from`; returns the dequantized value.
   ValueId pair(ValueId from, const QuantParams& params, const std::string& name) {
-    NodeSpec spec{.name = name + ".quantize", .op = "QuantizeLinear", .inputs = {from, scales(params, name), zero_points(params, name)}};
-    spec.output_types = {{params.dtype, graph_.value(from).shape}};
+    NodeSpec spec = quantize_linear(graph_, name + ".quantize", from, params);
     const NodeId producer = graph_.value(from).producer;
     const NodeId q = producer ? graph_.insert_after(producer, std::move(spec)) : graph_.insert_before(graph_.order()[0], std::move(spec));
     return dequantized(graph_.node(q).outputs[0], params, name + ".dequantize", q, false);
   }
 
   ValueId dequantized(ValueId from, const QuantParams& params, const std::string& name, NodeId beside, bool before) {
-    NodeSpec spec{.name = name, .op = "DequantizeLinear", .inputs = {from, scales(params, name)}};
-    if (size_of(params.dtype) <= 2) spec.inputs.push_back(zero_points(params, name));  // ONNX: i32 has none
-    if (params.per_channel()) spec.attrs.set("axis", params.axis);
-    spec.output_types = {{DType::kF32, graph_.value(from).shape}};
+    NodeSpec spec = dequantize_linear(graph_, name, from, params);
     const NodeId dq = before ? graph_.insert_before(beside, std::move(spec)) : graph_.insert_after(beside, std::move(spec));
     return graph_.node(dq).outputs[0];
-  }
-
-  ValueId scales(const QuantParams& p, const std::string& name) {
-    return graph_.add_constant(name + ".scale", p.per_channel() ? Tensor::of<float>({static_cast<std::int64_t>(p.scale.size())}, p.scale) : Tensor::scalar<float>(p.scale[0]));
-  }
-  ValueId zero_points(const QuantParams& p, const std::string& name) {
-    const Shape shape = p.per_channel() ? Shape{static_cast<std::int64_t>(p.scale.size())} : Shape{};
-    return graph_.add_constant(name + ".zero_point", Tensor::of<std::int32_t>(shape, p.zero_point).cast(p.dtype));
   }
 
   const Graph& source_;

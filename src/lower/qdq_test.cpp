@@ -1,7 +1,7 @@
 #include "lower/qdq.h"
 
 #include "graph/text.h"
-#include "lower/lower_samples.h"
+#include "lower_samples.h"
 
 namespace narrow {
 namespace {

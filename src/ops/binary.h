@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/parallel.h"
-#include "ops/number.h"
 #include "ops/unary.h"
 
 namespace narrow {
@@ -90,7 +89,7 @@ void run_binary_as(RunContext& ctx) {
 }
 template <template <typename> typename F>
 void run_binary(RunContext& ctx) {
-  with_number(ctx.inputs[0].dtype(), [&](auto tag) { run_binary_as<F, decltype(tag)>(ctx); });
+  with_dtype(ctx.inputs[0].dtype(), [&](auto tag) { run_binary_as<F, decltype(tag)>(ctx); });
 }
 // f32 with the clamp that may be fused into the node.
 template <template <typename> typename F>

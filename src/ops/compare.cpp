@@ -20,7 +20,7 @@ template <typename T> struct Either { bool operator()(T a, T b) const { return a
 
 template <template <typename> typename F>
 void run_compare(RunContext& ctx) {
-  with_number(ctx.inputs[0].dtype(), [&](auto tag) {
+  with_dtype(ctx.inputs[0].dtype(), [&](auto tag) {
     using T = decltype(tag);
     broadcast_apply(ctx, ctx.inputs[0].data<T>(), ctx.inputs[1].data<T>(), ctx.outputs[0].data<bool>(), F<T>{});
   });

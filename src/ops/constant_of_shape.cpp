@@ -2,7 +2,6 @@
 // fold away. ConstantOfShape's value comes as a constant second input (how import passes tensor attributes) or as a number.
 #include <cmath>
 
-#include "ops/number.h"
 #include "ops/unary.h"
 
 namespace narrow {
@@ -19,7 +18,7 @@ Status normalize(RewriteContext& ctx) {
   Tensor fill = value != nullptr ? value->reshaped({}) : Tensor::scalar<float>(static_cast<float>(ctx.node().attrs.get_float("value", 0)));
   const DType dtype = fill.dtype();
   Tensor out(dtype, *shape);
-  with_number(dtype, [&](auto tag) {
+  with_dtype(dtype, [&](auto tag) {
     using T = decltype(tag);
     std::fill_n(out.data<T>(), out.elements(), fill.data<T>()[0]);
   });
@@ -41,7 +40,7 @@ Status normalize_range(RewriteContext& ctx) {
   }
   if (numbers[2]->cast(DType::kF64).data<double>()[0] == 0) return error("delta is 0");
   Tensor out;
-  with_number(numbers[0]->dtype(), [&](auto tag) {
+  with_dtype(numbers[0]->dtype(), [&](auto tag) {
     using T = decltype(tag);
     const T start = numbers[0]->data<T>()[0], delta = numbers[2]->data<T>()[0];
     out = Tensor(numbers[0]->dtype(), {range_count(start, numbers[1]->data<T>()[0], delta)});

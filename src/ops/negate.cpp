@@ -1,7 +1,6 @@
 // Neg and Abs, which ONNX also applies to integers (shape arithmetic).
 #include <cmath>
 
-#include "ops/number.h"
 #include "ops/unary.h"
 
 namespace narrow {
@@ -20,7 +19,7 @@ Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
 template <bool kAbsolute>
 void run(RunContext& ctx) {
   if (ctx.inputs[0].dtype() == DType::kF32) return run_unary(ctx);
-  with_number(ctx.inputs[0].dtype(), [&](auto tag) {
+  with_dtype(ctx.inputs[0].dtype(), [&](auto tag) {
     using T = decltype(tag);
     const T* x = ctx.inputs[0].data<T>();
     T* y = ctx.outputs[0].data<T>();

@@ -4,7 +4,6 @@
 
 #include "ops/lower_context.h"
 #include "ops/movement.h"
-#include "ops/number.h"
 #include "ops/strided.h"
 
 namespace narrow {

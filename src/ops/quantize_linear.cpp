@@ -1,5 +1,7 @@
 // QuantizeLinear and DequantizeLinear with ONNX's meaning, per tensor or along `axis`: how quantization is written into a
 // float graph. Inputs x, scale, zero point (constants; an absent zero point is 0, u8 for QuantizeLinear).
+#include "ops/quantize_linear.h"
+
 #include <algorithm>
 
 #include "base/parallel.h"
@@ -111,9 +113,33 @@ bool permute(Graph& graph, NodeId id, const std::vector<int>& perm) {
   return true;
 }
 
+ValueId add_scale(Graph& graph, const std::string& name, const QuantParams& p) {
+  return graph.add_constant(name + ".scale", p.per_channel() ? Tensor::of<float>({static_cast<std::int64_t>(p.scale.size())}, p.scale) : Tensor::scalar<float>(p.scale[0]));
+}
+
+ValueId add_zero_point(Graph& graph, const std::string& name, const QuantParams& p) {
+  const Shape shape = p.per_channel() ? Shape{static_cast<std::int64_t>(p.scale.size())} : Shape{};
+  return graph.add_constant(name + ".zero_point", Tensor::of<std::int32_t>(shape, p.zero_point).cast(p.dtype));
+}
+
 QuantRule rule(const Graph&, const Node&) { return {.unquantized = "it carries the quantization of the model that was read"}; }
 
 }  // namespace
+
+NodeSpec quantize_linear(Graph& graph, const std::string& name, ValueId real, const QuantParams& params) {
+  NodeSpec spec{.name = name, .op = "QuantizeLinear", .inputs = {real, add_scale(graph, name, params), add_zero_point(graph, name, params)}};
+  if (params.per_channel()) spec.attrs.set("axis", params.axis);
+  spec.output_types = {{params.dtype, graph.value(real).shape}};
+  return spec;
+}
+
+NodeSpec dequantize_linear(Graph& graph, const std::string& name, ValueId codes, const QuantParams& params) {
+  NodeSpec spec{.name = name, .op = "DequantizeLinear", .inputs = {codes, add_scale(graph, name, params)}};
+  if (size_of(params.dtype) <= 2) spec.inputs.push_back(add_zero_point(graph, name, params));
+  if (params.per_channel()) spec.attrs.set("axis", params.axis);
+  spec.output_types = {{DType::kF32, graph.value(codes).shape}};
+  return spec;
+}
 
 extern const OpDef op_quantize_linear;
 constinit const OpDef op_quantize_linear{.name = "QuantizeLinear", .summary = "real numbers onto an integer grid (ONNX)", .min_inputs = 2, .since_opset = 10, .normalize = normalize, .infer = infer_quantize, .run = run_quantize, .permute = permute, .quant_rule = rule};

@@ -8,7 +8,7 @@ namespace {
 
 float floor_of(float x, const Attrs&) { return std::floor(x); }
 float ceil_of(float x, const Attrs&) { return std::ceil(x); }
-float round_of(float x, const Attrs&) { return std::nearbyint(x); }
+float round_of(float x, const Attrs&) { return round_half_even(x); }
 float sign_of(float x, const Attrs&) { return x > 0 ? 1.0F : x < 0 ? -1.0F : x; }
 constexpr ActivationDef kFloor{.apply = floor_of}, kCeil{.apply = ceil_of}, kRound{.apply = round_of}, kSign{.apply = sign_of};
 

@@ -96,15 +96,12 @@ Tensor float_table(float x_scale) {
   return table;
 }
 
-// 513 knots of f over [0, 1] in Q0.15.
-template <typename Fn>
-Tensor knots(const Fn& f) {
-  Tensor table(DType::kI32, {513});
-  for (int i = 0; i <= 512; ++i) table.data<std::int32_t>()[i] = quantize(static_cast<float>(f(i / 512.0)), 0x1p-15F, 0, 0, 32768);
+// exp(-i * step) for i = 0..1023 in Q0.30.
+Tensor wide_table(double step) {
+  Tensor table(DType::kI32, {1024});
+  for (int i = 0; i < 1024; ++i) table.data<std::int32_t>()[i] = static_cast<std::int32_t>(round_half_even(std::exp(-i * step) * 0x1p30));
   return table;
 }
-
-constexpr double kReach16 = 10;  // exp(-10) is 1.5 units of Q0.15
 
 Status lower(LowerContext& ctx) {
   const QuantParams &x = ctx.in(0), &y = ctx.out();
@@ -121,11 +118,9 @@ Status lower(LowerContext& ctx) {
   } else if (!wide) {
     spec.inputs.push_back(ctx.constant("table", fixed_table(x.scale[0])));
   } else {
-    // Distances are rescaled so that kReach16 is 2^16: 512 segments of 128.
-    const double real = static_cast<double>(x.scale[0]) * 65536.0 / kReach16;
+    const double real = static_cast<double>(x.scale[0]) * 0x1p16;  // distances become Q4.16
     const auto rescales = ctx.rescales("rescale", {real}, {static_cast<float>(real)});
-    spec.inputs.insert(spec.inputs.end(), {ctx.constant("exponential", knots([](double t) { return std::exp(-kReach16 * t); })),
-                                           ctx.constant("reciprocal", knots([](double t) { return 1 / (1 + t); })), rescales.multiplier, rescales.shift, rescales.scale});
+    spec.inputs.insert(spec.inputs.end(), {ctx.constant("coarse", wide_table(0x1p-6)), ctx.constant("fine", wide_table(0x1p-16)), rescales.multiplier, rescales.shift, rescales.scale});
   }
   ctx.emit_output(std::move(spec));
   return {};
@@ -176,35 +171,28 @@ void run_float_table(RunContext& ctx) {
   });
 }
 
-// 513 knots, 128 apart; `at` in [0, 65536).
-std::int32_t interpolated(const std::int32_t* table, std::int32_t at) {
-  const std::int32_t base = table[at / 128], slope = table[at / 128 + 1] - base;
-  return base + rescale_single(slope * (at % 128), 1 << 30, 37);
-}
-
+// exp(-d) as a product: the upper ten bits of the distance d (Q4.16) index one table, the lower ten the other. From 16 on the
+// term is below 0.004 output steps and counts as 0. A code is off by half a step, 1/8 step for the rounded distances, and
+// 0.004 steps per element of the row.
 void run_wide(RunContext& ctx) {
   const std::int16_t* x = ctx.inputs[0].data<std::int16_t>();
-  const std::int32_t *exponential = ctx.inputs[1].data<std::int32_t>(), *inverse = ctx.inputs[2].data<std::int32_t>();
-  const Rescale to_knots = read_rescales(ctx, 3)[0];
+  const std::int32_t *coarse = ctx.inputs[1].data<std::int32_t>(), *fine = ctx.inputs[2].data<std::int32_t>();
+  const Rescale to_distance = read_rescales(ctx, 3)[0];
   const CodeGrid grid = read_code_grid(ctx.node);
   for_rows(ctx.node, ctx.inputs[0].shape(), [&](std::int64_t first, std::int64_t step, std::int64_t count) {
     std::int16_t largest = x[first];
     for (std::int64_t i = 1; i < count; ++i) largest = std::max(largest, x[first + i * step]);
-    std::vector<std::int32_t> terms(static_cast<std::size_t>(count));  // Q0.15
+    std::vector<std::int32_t> terms(static_cast<std::size_t>(count));  // Q0.30
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int32_t at = rescale(largest - x[first + i * step], to_knots, grid.rounding);
-      terms[static_cast<std::size_t>(i)] = at > 65535 ? 0 : interpolated(exponential, at);
+      const std::int32_t d = rescale(largest - x[first + i * step], to_distance, grid.rounding);
+      terms[static_cast<std::size_t>(i)] = d >= 1 << 20 ? 0 : rescale_single(coarse[d >> 10], fine[d & 1023], 30);
       sum += terms[static_cast<std::size_t>(i)];
     }
-    // sum = 2^top * (1 + f); f indexes the reciprocal with 16 bits.
-    const int top = 63 - std::countl_zero(static_cast<std::uint64_t>(sum));
-    const std::int64_t f = (top <= 16 ? sum << (16 - top) : sum >> (top - 16)) - 65536;
-    const std::int32_t reciprocal = interpolated(inverse, static_cast<std::int32_t>(f));
+    // The largest term is 1, so that sum >= 2^30.
+    const auto reciprocal = static_cast<std::int32_t>(std::min<std::int64_t>((std::int64_t{1} << 61) / sum, INT32_MAX));
     for (std::int64_t i = 0; i < count; ++i) {
-      // term / sum in Q0.15 = term * reciprocal * 2^-top
-      const std::int64_t product = static_cast<std::int64_t>(terms[static_cast<std::size_t>(i)]) * reciprocal;
-      store_code(ctx.outputs[0], first + i * step, std::clamp(rescale_single(product, 1 << 30, 30 + top), grid.low, grid.high));
+      store_code(ctx.outputs[0], first + i * step, std::clamp(rescale_single(terms[static_cast<std::size_t>(i)], reciprocal, 46), grid.low, grid.high));
     }
   });
 }

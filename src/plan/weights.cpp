@@ -39,7 +39,7 @@ std::vector<double> searched_clips(const Tensor& weight, int axis, int bits, con
       if (step == 0) return;
       for (const float w : run) {
         const double magnitude = std::abs(static_cast<double>(w)), clipped = std::min(magnitude, clip);
-        const double code = std::floor(clipped / step + 0.5);
+        const double code = round_half_even(clipped / step);
         cost[c] += (magnitude - code * step) * (magnitude - code * step);
       }
     });

@@ -47,4 +47,21 @@ template <> constexpr DType dtype_of<std::int8_t>() { return DType::kI8; }
 template <> constexpr DType dtype_of<std::uint8_t>() { return DType::kU8; }
 template <> constexpr DType dtype_of<bool>() { return DType::kBool; }
 
+// fn(a value of the C++ type that `dtype` names); fn is generic, and only the argument's type matters.
+template <typename Fn>
+auto with_dtype(DType dtype, const Fn& fn) {
+  switch (dtype) {
+    case DType::kF32: return fn(float{});
+    case DType::kF64: return fn(double{});
+    case DType::kI64: return fn(std::int64_t{});
+    case DType::kI32: return fn(std::int32_t{});
+    case DType::kI16: return fn(std::int16_t{});
+    case DType::kU16: return fn(std::uint16_t{});
+    case DType::kI8: return fn(std::int8_t{});
+    case DType::kU8: return fn(std::uint8_t{});
+    case DType::kBool: break;
+  }
+  return fn(bool{});
+}
+
 }  // namespace narrow

@@ -113,7 +113,7 @@ Tensor quantize(const Tensor& real, const QuantParams& params) {
         });
       } else {  // biases: double keeps all 32 bits
         for (std::int64_t i = begin; i < begin + count; ++i) {
-          const double q = std::nearbyint(static_cast<double>(x[i]) / static_cast<double>(s)) + z;
+          const double q = round_half_even(static_cast<double>(x[i]) / static_cast<double>(s)) + z;
           y[i] = q <= low ? static_cast<T>(params.qmin()) : q >= high ? static_cast<T>(params.qmax()) : static_cast<T>(q);
         }
       }
@@ -169,7 +169,7 @@ QuantParams params_from_range(double lo, double hi, const GridOptions& options) 
   // Nothing to represent (all zeros, or denormals that no multiplier could express): any scale is exact for 0; 1 is tame.
   if (scale < static_cast<double>(std::numeric_limits<float>::min())) scale = 1.0;
   const auto single = static_cast<float>(std::min(scale, static_cast<double>(std::numeric_limits<float>::max())));
-  if (!options.symmetric) zero = std::clamp(std::nearbyint(qmin - lo / static_cast<double>(single)), qmin, qmax);
+  if (!options.symmetric) zero = std::clamp(round_half_even(qmin - lo / static_cast<double>(single)), qmin, qmax);
   p.scale = {single};
   p.zero_point = {static_cast<std::int32_t>(zero)};
   return p;

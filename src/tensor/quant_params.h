@@ -31,9 +31,13 @@ struct QuantParams {
   bool operator==(const QuantParams&) const = default;
 };
 
+// To the nearest integer, ties to even.
+inline float round_half_even(float x) { return std::nearbyintf(x); }
+inline double round_half_even(double x) { return std::nearbyint(x); }
+
 // NaN quantizes to the zero point. x / scale is evaluated in float, as ONNX Runtime does.
 inline std::int32_t quantize(float x, float scale, std::int32_t zero_point, std::int32_t qmin, std::int32_t qmax) {
-  const float q = std::nearbyintf(x / scale) + static_cast<float>(zero_point);
+  const float q = round_half_even(x / scale) + static_cast<float>(zero_point);
   if (!(q > static_cast<float>(qmin))) return std::isnan(q) ? zero_point : qmin;
   return q >= static_cast<float>(qmax) ? qmax : static_cast<std::int32_t>(q);
 }

@@ -7,25 +7,6 @@
 #include "base/hash.h"
 
 namespace narrow {
-namespace {
-
-template <typename Fn>
-void visit(DType dtype, const Fn& fn) {
-  switch (dtype) {
-    case DType::kF32: return fn(float{});
-    case DType::kF64: return fn(double{});
-    case DType::kI64: return fn(std::int64_t{});
-    case DType::kI32: return fn(std::int32_t{});
-    case DType::kI16: return fn(std::int16_t{});
-    case DType::kU16: return fn(std::uint16_t{});
-    case DType::kI8: return fn(std::int8_t{});
-    case DType::kU8: return fn(std::uint8_t{});
-    case DType::kBool: return fn(bool{});
-  }
-}
-
-}  // namespace
-
 std::optional<DType> dtype_from_name(std::string_view name) {
   static constexpr std::pair<std::string_view, DType> kLong[] = {
       {"float32", DType::kF32}, {"float", DType::kF32},   {"float64", DType::kF64}, {"int64", DType::kI64}, {"int32", DType::kI32},
@@ -78,9 +59,9 @@ Tensor Tensor::cast(DType dtype) const {
   if (dtype == dtype_) return clone();
   Tensor out(dtype, shape_);
   const std::int64_t n = elements();
-  visit(dtype_, [&](auto from) {
+  with_dtype(dtype_, [&](auto from) {
     using From = decltype(from);
-    visit(dtype, [&](auto to) {
+    with_dtype(dtype, [&](auto to) {
       using To = decltype(to);
       const From* x = data<From>();
       To* y = out.data<To>();

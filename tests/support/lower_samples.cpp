@@ -1,6 +1,4 @@
-// For tests of lower/: a small network with every kind of edge, and a plan made from observed ranges alone, so that
-// these tests do not depend on the planner.
-#pragma once
+#include "lower_samples.h"
 
 #include <algorithm>
 #include <functional>
@@ -8,13 +6,11 @@
 #include <numeric>
 
 #include "ops/parse_network.h"
-#include "plan/plan.h"
 #include "run/executor.h"
-#include "support.h"
 
 namespace narrow::test {
 
-inline Graph sample_network() {
+Graph sample_network() {
   return must(parse_network(R"(graph "sample"
 in %x: f32[1,8,8,4]
 %a = Conv(%x, %wa: f32[8,3,3,4] = rand(1), %ba: f32[8] = rand(2)) {strides=[1,1], pads=[1,1,1,1], dilations=[1,1], group=1, activation="Relu"} origin ["conv_a", "relu_a"]
@@ -32,15 +28,14 @@ out %c
 )"));
 }
 
-inline const QuantParams& activation_of(const Plan& plan, std::string_view value) {
+const QuantParams& activation_of(const Plan& plan, std::string_view value) {
   return std::find_if(plan.activations.begin(), plan.activations.end(), [&](const ActivationPlan& a) { return a.value == value; })->params;
 }
-inline const QuantParams& constant_of(const Plan& plan, std::string_view node, int slot) {
+const QuantParams& constant_of(const Plan& plan, std::string_view node, int slot) {
   return std::find_if(plan.constants.begin(), plan.constants.end(), [&](const ConstantPlan& c) { return c.node == node && c.slot == slot; })->params;
 }
 
-// 8-bit (or `dtype`) activations, per-channel weights. Tied slots share one range. `islands` stay float.
-inline Plan plan_from_ranges(const Graph& graph, const std::vector<Tensor>& samples, DType dtype = DType::kI8, const std::vector<std::string>& islands = {}) {
+Plan plan_from_ranges(const Graph& graph, const std::vector<Tensor>& samples, DType dtype, const std::vector<std::string>& islands) {
   std::map<std::uint32_t, std::pair<double, double>> range;
   const auto include = [&](ValueId id, const Tensor& t) {
     if (t.dtype() != DType::kF32) return;
@@ -61,7 +56,10 @@ inline Plan plan_from_ranges(const Graph& graph, const std::vector<Tensor>& samp
   std::map<std::uint32_t, QuantParams> fixed;
   std::vector<char> is_parameter(graph.value_slots(), 0);
   std::vector<char> needed(graph.value_slots(), 0);
-  struct Derived { NodeId node; QuantRule::Derived rule; };
+  struct Derived {
+    NodeId node;
+    QuantRule::Derived rule;
+  };
   std::vector<Derived> derived;
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
@@ -77,7 +75,7 @@ inline Plan plan_from_ranges(const Graph& graph, const std::vector<Tensor>& samp
     for (const auto& f : rule.fixed) {
       const double steps = dtype == DType::kI16 ? 65536 : 256;
       const QuantParams zero = params_from_range(f.lo, f.hi, {.dtype = dtype});
-      QuantParams p = QuantParams::per_tensor(dtype, static_cast<float>((f.hi - f.lo) / steps), static_cast<std::int32_t>(std::lround(static_cast<double>(zero.qmin()) - f.lo * steps / (f.hi - f.lo))));
+      QuantParams p = QuantParams::per_tensor(dtype, static_cast<float>((f.hi - f.lo) / steps), static_cast<std::int32_t>(round_half_even(static_cast<double>(zero.qmin()) - f.lo * steps / (f.hi - f.lo))));
       if (dtype == DType::kI16) p = QuantParams::per_tensor(dtype, static_cast<float>(std::max(-f.lo, f.hi) / 32768), 0);
       fixed.emplace(value(f.slot), p);
     }
@@ -132,7 +130,7 @@ inline Plan plan_from_ranges(const Graph& graph, const std::vector<Tensor>& samp
   return plan;
 }
 
-inline std::vector<Tensor> sample_inputs(const Graph& graph, std::mt19937_64& rng, int count = 8) {
+std::vector<Tensor> sample_inputs(const Graph& graph, std::mt19937_64& rng, int count) {
   std::vector<Tensor> out;
   for (int i = 0; i < count; ++i) out.push_back(random_tensor(graph.value(graph.inputs()[0]).shape, rng));
   return out;
