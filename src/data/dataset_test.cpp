@@ -108,7 +108,7 @@ TEST(Dataset, PixelsAreOrderedNormalisedAndLaidOut) {
   // 8-bit inputs take the nearest code and saturate.
   const Graph codes = graph_of({{"x", {1, 1, 2, 3}}}, DType::kI8);
   const Sample sample = test::must(test::must(open(file, codes, "input: {mean: 130.5}"))->load(0));
-  EXPECT_EQ(sample.inputs[0].to_ints(), (std::vector<std::int64_t>{-128, -128, -127, -119, -128, -127}));
+  EXPECT_EQ(sample.inputs[0].to_ints(), (std::vector<std::int64_t>{-128, -128, -128, -120, -128, -128}));
   // A network with one channel is fed luma.
   EXPECT_EQ(values(test::must(test::must(open(file, graph_of({{"x", {1, 1, 2}}})))->load(0))), (std::vector<float>{2, 5}));
 }

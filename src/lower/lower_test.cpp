@@ -3,6 +3,8 @@
 #include "graph/text.h"
 #include "lower/qdq.h"
 #include "lower_samples.h"
+#include "ops/parse_network.h"
+#include "run/executor.h"
 
 namespace narrow {
 namespace {

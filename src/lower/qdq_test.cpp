@@ -2,6 +2,7 @@
 
 #include "graph/text.h"
 #include "lower_samples.h"
+#include "run/executor.h"
 
 namespace narrow {
 namespace {

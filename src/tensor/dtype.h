@@ -27,7 +27,8 @@ constexpr std::size_t size_of(DType dtype) {
 
 constexpr std::string_view name_of(DType dtype) {
   constexpr std::string_view kNames[] = {"f32", "f64", "i64", "i32", "i16", "u16", "i8", "u8", "bool"};
-  return kNames[static_cast<std::size_t>(dtype)];
+  const auto index = static_cast<std::size_t>(dtype);
+  return index < sizeof kNames / sizeof kNames[0] ? kNames[index] : std::string_view("?");
 }
 
 // Also accepts the long names of configuration files: float32 int8 uint8 int16 uint16 int32 int64 float64.
