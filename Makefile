@@ -8,8 +8,9 @@ JOBS ?= $(shell nproc)
 demo: build
 	@BUILD=$(BUILD) examples/shapes/demo.sh
 
+# Tests run side by side: threads that wait must not spin.
 test: build
-	@cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
+	@cd $(BUILD) && OMP_WAIT_POLICY=passive ctest --output-on-failure -j $(JOBS)
 
 build: setup
 	@cmake --preset release -B $(BUILD) > /dev/null
