@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "model/input_shapes.h"
 #include "model/onnx_attributes.h"
 #include "model/onnx_order.h"
 #include "ops/op_def.h"
@@ -85,7 +86,7 @@ class Importer {
         refuse(n, fmt::format("not supported in operator set {}, only in {} to {}", opset_, op->since_opset, op->until_opset), "export the model with another opset_version");
       } else {
         for (const OnnxAttribute& attribute : node.attributes) {
-          if (const auto* other = std::get_if<OnnxOther>(&attribute.value)) refuse(n, fmt::format("attribute '{}' is {}", attribute.name, other->kind));
+          if (auto reason = wrong_attribute(attribute)) refuse(n, std::move(*reason));
         }
       }
     }
@@ -113,72 +114,17 @@ class Importer {
       const std::string near = did_you_mean(name, names);
       return error("the model has no input '{}' to give the shape {}", name, to_string(shape)).with_help(near.empty() ? "its inputs are: " + join(names, ", ") : near);
     }
-    // A symbol that one given shape fixes is known everywhere.
-    std::map<std::string, std::int64_t> symbols;
-    for (const OnnxValueInfo& input : model_.inputs) {
-      const auto given = options_.input_shapes.find(input.name);
-      if (given == options_.input_shapes.end() || !input.shape || input.shape->size() != given->second.size()) continue;
-      for (std::size_t d = 0; d < given->second.size(); ++d) {
-        if (!(*input.shape)[d].symbol.empty()) symbols.emplace((*input.shape)[d].symbol, given->second[d]);
-      }
-    }
+    const InputShapes shapes(model_.inputs, options_.input_shapes, options_.batch, diagnostics_);
     for (std::size_t i = 0; i < model_.inputs.size(); ++i) {
       if (wiring_.inputs[i] == kAbsent) continue;
       const OnnxValueInfo& input = model_.inputs[i];
       if (!input.dtype || *input.dtype == DType::kF64) {
         return error("input '{}' has element type {}, which is not supported", input.name, input.type_name).with_help("supported: float, half precision, integers, bool");
       }
-      const Shape shape = NARROW_TRY(input_shape(input, symbols));
+      const Shape shape = NARROW_TRY(shapes.of(input));
       value_of_[wiring_.inputs[i]] = graph_.add_input(input.name, *input.dtype, shape);
     }
     return {};
-  }
-
-  Result<Shape> input_shape(const OnnxValueInfo& input, const std::map<std::string, std::int64_t>& symbols) {
-    const auto given = options_.input_shapes.find(input.name);
-    if (given != options_.input_shapes.end()) {
-      for (const std::int64_t extent : given->second) {
-        if (extent <= 0) return error("the shape {} given for input '{}' is impossible", to_string(given->second), input.name).with_help("extents must be positive");
-      }
-    }
-    if (!input.shape) {
-      if (given != options_.input_shapes.end()) return given->second;
-      return error("input '{}' has no shape in the model", input.name).with_help(fmt::format("give it: --input-shape {}=1,3,224,224", input.name));
-    }
-    const auto text = [&] {
-      std::vector<std::string> extents;
-      for (const OnnxDimension& d : *input.shape) extents.push_back(d.extent ? std::to_string(*d.extent) : d.symbol.empty() ? "?" : d.symbol);
-      return "[" + join(extents, ",") + "]";
-    };
-    Shape shape;
-    std::vector<std::string> open;
-    for (std::size_t d = 0; d < input.shape->size(); ++d) {
-      const OnnxDimension& dimension = (*input.shape)[d];
-      if (dimension.extent) {
-        shape.push_back(*dimension.extent);
-      } else if (const auto it = symbols.find(dimension.symbol); it != symbols.end()) {
-        shape.push_back(it->second);
-      } else if (d == 0) {
-        shape.push_back(options_.batch);
-        if (given == options_.input_shapes.end()) diagnostics_.note(fmt::format("input '{}' {}: the first extent is dynamic, {} is taken", input.name, text(), options_.batch));
-      } else {
-        shape.push_back(1);
-        open.push_back(dimension.symbol.empty() ? fmt::format("number {}", d) : "'" + dimension.symbol + "'");
-      }
-    }
-    if (given == options_.input_shapes.end()) {
-      if (open.empty()) return shape;
-      return error("input '{}' {} has dynamic extents ({}), and shapes must be known", input.name, text(), join(open, ", "))
-          .with_help(fmt::format("give them: --input-shape {}={}", input.name, [&] {
-            std::vector<std::string> parts;
-            for (std::size_t d = 0; d < shape.size(); ++d) parts.push_back((*input.shape)[d].extent || d == 0 ? std::to_string(shape[d]) : "N");
-            return join(parts, ",");
-          }()));
-    }
-    bool fits = given->second.size() == shape.size();
-    for (std::size_t d = 0; fits && d < shape.size(); ++d) fits = !(*input.shape)[d].extent || *(*input.shape)[d].extent == given->second[d];
-    if (!fits) return error("the shape {} was given for input '{}', the model wants {}", to_string(given->second), input.name, text()).with_help("only dynamic extents can be chosen");
-    return given->second;
   }
 
   Status add_initializers() {
@@ -229,12 +175,26 @@ class Importer {
     return std::nullopt;
   }
 
+  std::optional<std::string> wrong_inputs(const OpDef& op, const std::vector<ValueId>& inputs) const {
+    for (std::size_t i = 0; i < op.min_inputs; ++i) {
+      if (i >= inputs.size() || !inputs[i]) return fmt::format("input {} is missing, at least {} are wanted", i, op.min_inputs);
+    }
+    for (std::size_t i = 0; i < std::min(op.real_inputs, inputs.size()); ++i) {
+      if (!inputs[i] || graph_.value(inputs[i]).dtype == DType::kF32) continue;
+      return fmt::format("input {} ('{}') is {}, wanted f32", i, graph_.value(inputs[i]).name, name_of(graph_.value(inputs[i]).dtype));
+    }
+    return std::nullopt;
+  }
+
   // Adds the node in ONNX form, brings it to the internal form and folds what is known. After a refusal its outputs stay
   // unknown, and nodes that read them are passed over: only causes are reported.
   void add_node(std::size_t n) {
     const OnnxNode& node = model_.nodes[n];
     const std::vector<std::size_t>& defined = wiring_.node_outputs[n];
     if (node.op == "Constant") {
+      for (std::size_t i = 1; i < defined.size(); ++i) {
+        if (wiring_.readers[defined[i]] > 0) return refuse(n, fmt::format("output {} is used, a constant has one", i));
+      }
       auto tensor = constant_of(node);
       if (!tensor) return refuse(n, "the constant has no numeric value");
       value_of_[defined[0]] = graph_.add_constant(node.outputs[0], std::move(*tensor));
@@ -246,27 +206,24 @@ class Importer {
       if (in != kAbsent && !spec.inputs.back()) return;
     }
     while (!spec.inputs.empty() && !spec.inputs.back()) spec.inputs.pop_back();
-    for (std::size_t i = 0, wanted = find_op(node.op)->min_inputs; i < wanted; ++i) {
-      if (i >= spec.inputs.size() || !spec.inputs[i]) return refuse(n, fmt::format("input {} is missing, at least {} are wanted", i, wanted));
-    }
-    for (std::size_t i = 0; i < std::min(find_op(node.op)->real_inputs, spec.inputs.size()); ++i) {
-      if (!spec.inputs[i] || graph_.value(spec.inputs[i]).dtype == DType::kF32) continue;
-      return refuse(n, fmt::format("input {} ('{}') is {}, wanted f32", i, graph_.value(spec.inputs[i]).name, name_of(graph_.value(spec.inputs[i]).dtype)));
-    }
+    if (auto reason = wrong_inputs(*find_op(node.op), spec.inputs)) return refuse(n, std::move(*reason));
     std::size_t outputs = defined.size();
     while (outputs > 1 && wiring_.readers[defined[outputs - 1]] == 0) --outputs;
     for (std::size_t i = 0; i < outputs; ++i) spec.output_names.push_back(node.outputs[i].empty() ? fmt::format("{}.{}", spec.name, i) : node.outputs[i]);
     for (const OnnxAttribute& attribute : node.attributes) {
-      if (const auto wrong = wrong_kind(attribute)) return refuse(n, *wrong);
-      add_attribute(spec, attribute);
+      if (is_known_attribute(attribute.name)) add_attribute(spec, attribute);
+      else diagnostics_.note(fmt::format("attribute '{}' of node '{}' ({}) is not ONNX's and has no effect", attribute.name, spec.name, spec.op));
     }
 
     const std::size_t first_new = graph_.node_slots();
     const NodeId id = graph_.append(std::move(spec));
     auto results = normalize(id);
     if (!results) return refuse(n, results.error().message, results.error().help);
+    for (std::size_t i = results->size(); i < outputs; ++i) {
+      if (wiring_.readers[defined[i]] > 0) return refuse(n, fmt::format("output {} ('{}') is used, only {} outputs are supported", i, node.outputs[i], results->size()));
+    }
     fold_new(first_new, *results);
-    for (std::size_t i = 0; i < results->size(); ++i) value_of_[defined[i]] = (*results)[i];
+    for (std::size_t i = 0; i < std::min(outputs, results->size()); ++i) value_of_[defined[i]] = (*results)[i];
   }
 
   Result<std::vector<ValueId>> normalize(NodeId id) {
@@ -282,7 +239,9 @@ class Importer {
       graph_.erase(id);
       return context.results;
     }
-    auto types = op_of(graph_.node(id)).infer(graph_, graph_.node(id));
+    const OpDef& now = op_of(graph_.node(id));  // normalize may have made another operator of it
+    if (now.infer == nullptr) return error("{} outputs are wanted, which is more than are supported", outputs.size());
+    auto types = now.infer(graph_, graph_.node(id));
     if (!types) return tl::unexpected<Error>(std::move(types.error()));
     if (types->size() < outputs.size()) return error("{} outputs are wanted, only {} are supported", outputs.size(), types->size());
     NARROW_TRY(infer_node(graph_, id));

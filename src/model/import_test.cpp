@@ -95,7 +95,7 @@ TEST(Import, DynamicExtents) {
   model.inputs[0].shape = {symbol("N"), extent(3), symbol("width"), symbol("")};
   EXPECT_EQ(error_of(model),
             "error: model 'm.onnx': input 'x' [N,3,width,?] has dynamic extents ('width', number 3), and shapes must be known\n"
-            "  help: give them: --input-shape x=1,3,N,N");
+            "  help: give them: --input-shape x=1x3xNxN");
   EXPECT_EQ(imported(model, {.input_shapes = {{"x", {2, 3, 10, 12}}}}).value(ValueId{0}).shape, (Shape{2, 3, 10, 12}));
   EXPECT_EQ(error_of(model, {.input_shapes = {{"x", {2, 4, 10, 12}}}}),
             "error: model 'm.onnx': the shape [2,4,10,12] was given for input 'x', the model wants [N,3,width,?]\n  help: only dynamic extents can be chosen");

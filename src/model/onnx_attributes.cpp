@@ -1,40 +1,72 @@
 #include "model/onnx_attributes.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <iterator>
+#include <array>
+#include <string_view>
 
 namespace narrow {
 namespace {
 
-// Indices of the variant in OnnxAttribute.
-enum Kind : std::size_t { kInt, kFloat, kString, kInts, kFloats, kTensor };
-constexpr const char* kNames[] = {"an integer", "a float", "a string", "a list of integers", "a list of floats", "a tensor"};
+enum class Kind { kInt, kFloat, kString, kInts, kFloats, kNumber };  // kNumber: a tensor or a real number
 
-struct Entry {
+struct Known {
   std::string_view name;
   Kind kind;
 };
-constexpr Entry kKinds[] = {
-    {"allowzero", kInt}, {"alpha", kFloat}, {"antialias", kInt}, {"approximate", kString}, {"auto_pad", kString}, {"axes", kInts}, {"axis", kInt},
-    {"beta", kFloat}, {"blocksize", kInt}, {"broadcast", kInt}, {"ceil_mode", kInt}, {"coordinate_transformation_mode", kString},
-    {"count_include_pad", kInt}, {"cubic_coeff_a", kFloat}, {"dilations", kInts}, {"end", kInt}, {"ends", kInts}, {"epsilon", kFloat},
-    {"exclude_outside", kInt}, {"extrapolation_value", kFloat}, {"group", kInt}, {"keep_aspect_ratio_policy", kString}, {"keepdims", kInt},
-    {"kernel_shape", kInts}, {"max", kFloat}, {"min", kFloat}, {"mode", kString}, {"momentum", kFloat}, {"nearest_mode", kString},
-    {"noop_with_empty_axes", kInt}, {"num_outputs", kInt}, {"output_padding", kInts}, {"output_shape", kInts}, {"pads", kInts}, {"perm", kInts},
-    {"ratio", kFloat}, {"repeats", kInts}, {"scales", kFloats}, {"shape", kInts}, {"sizes", kInts}, {"spatial", kInt}, {"split", kInts},
-    {"start", kInt}, {"starts", kInts}, {"steps", kInts}, {"storage_order", kInt}, {"strides", kInts}, {"to", kInt}, {"training_mode", kInt},
-    {"transA", kInt}, {"transB", kInt},
+constexpr std::array kKnown = {
+    Known{"allowzero", Kind::kInt}, Known{"alpha", Kind::kFloat}, Known{"antialias", Kind::kInt}, Known{"approximate", Kind::kString}, Known{"auto_pad", Kind::kString},
+    Known{"axes", Kind::kInts}, Known{"axis", Kind::kInt}, Known{"beta", Kind::kFloat}, Known{"block_size", Kind::kInt}, Known{"blocksize", Kind::kInt},
+    Known{"ceil_mode", Kind::kInt}, Known{"consumed_inputs", Kind::kInts}, Known{"coordinate_transformation_mode", Kind::kString}, Known{"count_include_pad", Kind::kInt},
+    Known{"cubic_coeff_a", Kind::kFloat}, Known{"dilations", Kind::kInts}, Known{"end", Kind::kInt}, Known{"ends", Kind::kInts}, Known{"epsilon", Kind::kFloat},
+    Known{"exclude_outside", Kind::kInt}, Known{"extrapolation_value", Kind::kFloat}, Known{"fmod", Kind::kInt}, Known{"gamma", Kind::kFloat}, Known{"group", Kind::kInt},
+    Known{"is_test", Kind::kInt}, Known{"keep_aspect_ratio_policy", Kind::kString}, Known{"keepdims", Kind::kInt}, Known{"kernel_shape", Kind::kInts}, Known{"max", Kind::kFloat},
+    Known{"min", Kind::kFloat}, Known{"mode", Kind::kString}, Known{"momentum", Kind::kFloat}, Known{"nearest_mode", Kind::kString}, Known{"noop_with_empty_axes", Kind::kInt},
+    Known{"num_outputs", Kind::kInt}, Known{"output_dtype", Kind::kInt}, Known{"output_padding", Kind::kInts}, Known{"output_shape", Kind::kInts}, Known{"pads", Kind::kInts},
+    Known{"perm", Kind::kInts}, Known{"ratio", Kind::kFloat}, Known{"repeats", Kind::kInts}, Known{"saturate", Kind::kInt}, Known{"scales", Kind::kFloats}, Known{"seed", Kind::kInt},
+    Known{"shape", Kind::kInts}, Known{"spatial", Kind::kInt}, Known{"split", Kind::kInts}, Known{"start", Kind::kInt}, Known{"starts", Kind::kInts}, Known{"stash_type", Kind::kInt},
+    Known{"storage_order", Kind::kInt}, Known{"strides", Kind::kInts}, Known{"to", Kind::kInt}, Known{"training_mode", Kind::kInt}, Known{"transA", Kind::kInt}, Known{"transB", Kind::kInt},
+    Known{"value", Kind::kNumber},
 };
+
+constexpr std::string_view text_of(Kind kind) {
+  constexpr std::string_view kTexts[] = {"an integer", "a real number", "a string", "a list of integers", "a list of real numbers", "a number"};
+  return kTexts[static_cast<std::size_t>(kind)];
+}
+
+const Known* find(const std::string& name) {
+  const auto it = std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& k) { return k.name == name; });
+  return it == kKnown.end() ? nullptr : &*it;
+}
+
+std::string text_of(const OnnxAttribute& attribute) {
+  constexpr std::string_view kTexts[] = {"an integer", "a real number", "a string", "a list of integers", "a list of real numbers", "a tensor"};
+  if (const auto* other = std::get_if<OnnxOther>(&attribute.value)) return other->kind;
+  return std::string(kTexts[attribute.value.index()]);
+}
+
+// Integers are real numbers too; an empty list has no type.
+bool fits(Kind kind, const OnnxAttribute& attribute) {
+  const auto& v = attribute.value;
+  const bool is_int = std::holds_alternative<std::int64_t>(v), is_float = is_int || std::holds_alternative<double>(v), is_ints = std::holds_alternative<std::vector<std::int64_t>>(v);
+  switch (kind) {
+    case Kind::kInt: return is_int;
+    case Kind::kFloat: return is_float;
+    case Kind::kString: return std::holds_alternative<std::string>(v);
+    case Kind::kInts: return is_ints;
+    case Kind::kFloats: return is_ints || std::holds_alternative<std::vector<double>>(v);
+    case Kind::kNumber: return is_float || std::holds_alternative<Tensor>(v);
+  }
+  return false;
+}
 
 }  // namespace
 
-std::optional<std::string> wrong_kind(const OnnxAttribute& attribute) {
-  const auto entry = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Entry& e) { return e.name == attribute.name; });
-  const std::size_t found = attribute.value.index();
-  if (entry == std::end(kKinds) || found == entry->kind || found > kTensor) return std::nullopt;
-  return fmt::format("attribute '{}' is {}, wanted {}", attribute.name, kNames[found], kNames[entry->kind]);
+bool is_known_attribute(const std::string& name) { return find(name) != nullptr; }
+
+std::optional<std::string> wrong_attribute(const OnnxAttribute& attribute) {
+  const Known* known = find(attribute.name);
+  if (known == nullptr || fits(known->kind, attribute)) return std::nullopt;
+  return fmt::format("attribute '{}' is {}, wanted {}", attribute.name, text_of(attribute), text_of(known->kind));
 }
 
 }  // namespace narrow

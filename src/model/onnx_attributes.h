@@ -1,5 +1,4 @@
-// What kind of value an attribute must have, by its name: ONNX uses a name for one kind throughout. Operators then read
-// attributes without asking again.
+// What kind of value each ONNX attribute holds. A name means the same kind in every operator that we read.
 #pragma once
 
 #include <optional>
@@ -9,7 +8,9 @@
 
 namespace narrow {
 
-// nullopt: right, or a name that no operator here reads. Otherwise "attribute 'axis' is a string, wanted an integer".
-std::optional<std::string> wrong_kind(const OnnxAttribute& attribute);
+// Does some operator of ours have an attribute of this name? Others say nothing about the arithmetic.
+bool is_known_attribute(const std::string& name);
+// "attribute 'axis' is a real number, wanted an integer"; nullopt when it is as it should be, or not known.
+std::optional<std::string> wrong_attribute(const OnnxAttribute& attribute);
 
 }  // namespace narrow

@@ -45,13 +45,31 @@ const OpDef& op_of(const Node& node) {
   return *op;
 }
 
+namespace {
+
+// Extents of a tensor that could exist. Parameters of a damaged model may give negative and enormous ones.
+bool is_possible(const Shape& shape) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent < 0 || extent > kMost || (extent > 0 && count > kMost / extent)) return false;
+    count *= extent;
+  }
+  return true;
+}
+
+}  // namespace
+
 Status infer_node(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const OpDef& op = op_of(node);
   NARROW_CHECK(op.infer != nullptr, "operator '{}'", op.name);
   auto types = op.infer(graph, node);
   if (!types) return tl::unexpected<Error>(std::move(types.error()).in(fmt::format("node '{}' ({})", node.name, node.op)));
-  NARROW_CHECK(types->size() >= node.outputs.size(), "operator '{}' infers {} of {} outputs", op.name, types->size(), node.outputs.size());
+  if (types->size() < node.outputs.size()) return error("node '{}' ({}): {} outputs are wanted, only {} are supported", node.name, node.op, node.outputs.size(), types->size());
+  for (const TensorType& type : *types) {
+    if (!is_possible(type.shape)) return error("node '{}' ({}): the result would have the impossible shape {}", node.name, node.op, to_string(type.shape));
+  }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) graph.set_type(node.outputs[i], std::move((*types)[i]));
   return {};
 }
