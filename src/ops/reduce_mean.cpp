@@ -171,6 +171,7 @@ constinit const OpDef op_reduce_mean{.name = "ReduceMean",
 extern const OpDef op_reduce_sum;
 constinit const OpDef op_reduce_sum{.name = "ReduceSum",
                                     .summary = "sum along axes",
+                                    .real_inputs = 1,
                                     .normalize = normalize,
                                     .denormalize = denormalize,
                                     .infer = infer,
