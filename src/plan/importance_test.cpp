@@ -39,6 +39,15 @@ TEST(Importance, DepthwiseReadersBalanceTheChannels) {
   EXPECT_NEAR(l.at(1), 0.5 / 4, 1e-12);
 }
 
+TEST(Importance, BehindADepthwiseReader) {
+  // 1x1 filters {1, 1} see channels that the depthwise layer has made 7 and 0.1 times as large: W^2 = 49 and 0.01.
+  const std::vector<double> l = importance_in(
+      "graph \"g\"\nin %x: f32[1,1,2,2]\n%d = Conv(%x, %k: f32[2,1,1,1] = {7, 0.1}) {strides=[1,1], pads=[0,0,0,0], dilations=[1,1], group=2}\n"
+      "%y = Conv(%d, %w: f32[1,1,1,2] = {1, 1}) {strides=[1,1], pads=[0,0,0,0], dilations=[1,1], group=1}\nout %y\n");
+  EXPECT_NEAR(l.at(0), 49 / (49 + 0.01 * 4), 1e-9);
+  EXPECT_NEAR(l.at(1), 0.01 / (49 + 0.01 * 4), 1e-9);
+}
+
 TEST(Importance, OtherReadersCountTheValueItself) {
   const std::vector<double> l = importance_in("graph \"g\"\nin %x: f32[2,2]\n%y = Gemm(%x, %w: f32[1,2] = {1, 0})\n%z = Exp(%x)\nout %y\nout %z\n");
   EXPECT_DOUBLE_EQ(l.at(0), 1 + 1 / 2.5 / 2);
