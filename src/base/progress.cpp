@@ -49,6 +49,12 @@ void Progress::erase_bar() {
   bar_shown_ = false;
 }
 
+void Progress::say(const std::string& line) {
+  if (quiet_) return;
+  erase_bar();
+  std::fputs(fmt::format("      {:<10} {}\n", "", line).c_str(), stderr);
+}
+
 void Progress::end(const std::string& detail) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   times_.push_back({phase_, seconds});

@@ -23,6 +23,7 @@ class Progress {
   explicit Progress(int phases = 0, bool quiet = true);
   void begin(const std::string& phase);
   void step(std::int64_t done, std::int64_t total, const std::string& unit);  // bar, on a terminal only
+  void say(const std::string& line);    // a kept line within the phase
   void end(const std::string& detail);  // "[2/8] simplify    9 rewrites in 6 passes    0.01 s"
   const std::vector<PhaseTime>& times() const { return times_; }
 

@@ -47,7 +47,6 @@ TEST_F(Commands, SameInputsGiveTheSameBytes) {
 }
 
 TEST_F(Commands, PlanAndStatisticsCanBeGivenBack) {
-  std::filesystem::create_directory(scene.path("dump"));
   good("compile net.onnx --data data.npy --samples 32 -q -o net --dump-dir dump");
   for (const char* dump : {"1-import.graph", "2-simplify.graph", "3-calibrate.stats", "4-plan.plan", "5-lower.graph", "6-compare.json"}) EXPECT_TRUE(scene.exists(std::string("dump/") + dump)) << dump;
   good("compile net.onnx --stats dump/3-calibrate.stats -q -o from_stats");

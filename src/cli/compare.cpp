@@ -59,6 +59,7 @@ Status compare_exactly(const Network& first, const Network& second, const Datase
 }  // namespace
 
 Status run(const CompareCommand& command) {
+  NARROW_TRY(check_comparison_gates(command.gates));
   Diagnostics diagnostics;
   Progress progress(1, command.common.quiet);
   progress.begin("compare");
@@ -76,7 +77,7 @@ Status run(const CompareCommand& command) {
   const Comparison comparison = NARROW_TRY(compare_layers(first.graph, second.graph, *dataset, {.samples = dataset->size(), .output_samples = command.sensitivity}, progress));
   progress.end(fmt::format("{} samples", comparison.samples));
   NARROW_TRY(print_result(command.common.json ? comparison_json(comparison).dump() + "\n" : text_of(comparison, command.common.verbose)));
-  return check_gates(command.gates, {{"sqnr", comparison.lowest_output_sqnr()}, {"cosine", comparison.lowest_output_cosine()}, {"agreement", comparison.argmax_agreement()}});
+  return check_gates(command.gates, gate_values(comparison));
 }
 
 }  // namespace narrow::cli

@@ -6,6 +6,7 @@
 namespace narrow::cli {
 
 Status run(const CompileCommand& command) {
+  NARROW_TRY(check_comparison_gates(command.gates));  // before the minutes that a compilation may take
   Progress progress(static_cast<int>(kPhases.size()), command.common.quiet);
   const CompileResult result = NARROW_TRY(compile(command.options, progress));
   print_diagnostics(result.diagnostics, command.common);
@@ -22,7 +23,7 @@ Status run(const CompileCommand& command) {
   }
   const Comparison& comparison = result.comparison;
   if (comparison.samples == 0 && !command.gates.empty()) return error("--min-metric needs a comparison, and nothing was compared").with_help("give --data and --compare-samples").with_exit_code(ExitCode::kUsage);
-  return check_gates(command.gates, {{"sqnr", comparison.lowest_output_sqnr()}, {"cosine", comparison.lowest_output_cosine()}, {"agreement", comparison.argmax_agreement()}});
+  return check_gates(command.gates, gate_values(comparison));
 }
 
 }  // namespace narrow::cli

@@ -59,14 +59,20 @@ Status print_result(const std::string& text) {
   return {};
 }
 
+Status check_gate_names(const std::vector<Gate>& gates, const std::vector<std::string>& names) {
+  for (const Gate& gate : gates) {
+    if (std::any_of(names.begin(), names.end(), [&](const std::string& name) { return lower_case(name) == lower_case(gate.metric); })) continue;
+    return error("unknown metric '{}' in --min-metric, wanted one of {}", gate.metric, join(names, ", ")).with_help(did_you_mean(gate.metric, names)).with_exit_code(ExitCode::kUsage);
+  }
+  return {};
+}
+
 Status check_gates(const std::vector<Gate>& gates, const std::vector<std::pair<std::string, double>>& known) {
   std::vector<std::string> names;
   for (const auto& [name, value] : known) names.push_back(name);
+  NARROW_TRY(check_gate_names(gates, names));
   for (const Gate& gate : gates) {
     const auto found = std::find_if(known.begin(), known.end(), [&](const auto& entry) { return lower_case(entry.first) == lower_case(gate.metric); });
-    if (found == known.end()) {
-      return error("unknown metric '{}' in --min-metric, wanted one of {}", gate.metric, join(names, ", ")).with_help(did_you_mean(gate.metric, names)).with_exit_code(ExitCode::kUsage);
-    }
     if (!(found->second >= gate.at_least)) {
       return error("{} is {:.4g}, wanted at least {:.4g}", found->first, found->second, gate.at_least)
           .with_help("the most damaged layers stand at the top of the table; `narrow report` shows why")
@@ -74,6 +80,16 @@ Status check_gates(const std::vector<Gate>& gates, const std::vector<std::pair<s
     }
   }
   return {};
+}
+
+std::vector<std::pair<std::string, double>> gate_values(const Comparison& comparison) {
+  return {{"sqnr", comparison.lowest_output_sqnr()}, {"cosine", comparison.lowest_output_cosine()}, {"agreement", comparison.argmax_agreement()}};
+}
+
+Status check_comparison_gates(const std::vector<Gate>& gates) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : gate_values({})) names.push_back(name);
+  return check_gate_names(gates, names);
 }
 
 }  // namespace narrow::cli

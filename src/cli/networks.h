@@ -10,6 +10,7 @@
 #include "base/progress.h"
 #include "cli/commands.h"
 #include "data/dataset.h"
+#include "measure/compare.h"
 #include "run/executor.h"
 
 namespace narrow::cli {
@@ -39,4 +40,8 @@ Status print_result(const std::string& text);
 
 // ExitCode::kGateFailed naming metric, found and wanted; kUsage for a metric that is not among `known`.
 Status check_gates(const std::vector<Gate>& gates, const std::vector<std::pair<std::string, double>>& known);
+// Of a comparison of outputs. The names alone can be checked beforehand.
+std::vector<std::pair<std::string, double>> gate_values(const Comparison& comparison);
+Status check_comparison_gates(const std::vector<Gate>& gates);
+
 }  // namespace narrow::cli

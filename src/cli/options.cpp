@@ -107,6 +107,7 @@ Result<std::optional<Command>> parse_command_line(int argc, const char* const* a
   compile_app->add_option("--samples", c.samples, "calibrate on at most this many samples")->check(CLI::PositiveNumber);
   compile_app->add_option("--compare-samples", c.compare_samples, "samples measured layer by layer afterwards; 0: none")->check(CLI::NonNegativeNumber)->capture_default_str();
   compile_app->add_option("--sensitivity", c.sensitivity_samples, "on this many samples, also measure what every layer alone costs at the outputs (one float run per layer)")->check(CLI::NonNegativeNumber);
+  compile_app->add_flag("--try", c.try_advice, "try every advice out and say what it brings at the outputs");
   compile_app->add_option("-o,--output", c.output, "OUT of OUT.narrow, OUT.qdq.onnx, OUT.plan, OUT.report.json, OUT.html");
   compile_app->add_option("--plan", c.plan, "take this (edited) plan instead of making one");
   compile_app->add_option("--stats", c.stats, "take the statistics of an earlier run (3-calibrate.stats of --dump-dir) instead of calibrating");
@@ -115,7 +116,7 @@ Result<std::optional<Command>> parse_command_line(int argc, const char* const* a
   compile_app->add_option("--disable-pass", c.disabled_passes, "leave a simplification out");
   compile_app->add_option("--min-metric", raw.gates, "NAME=NUMBER, NAME one of sqnr, cosine, agreement: exit code 3 when an output is worse");
   add_shapes(compile_app, raw);
-  compile_app->footer("examples:\n  narrow compile net.onnx --data images/ -c net.yaml -o net\n  narrow compile net.onnx --plan net.plan --data images/ -o net2     after editing net.plan");
+  compile_app->footer("examples:\n  narrow compile net.onnx --data images/ -c net.yaml -o net\n  narrow compile net.onnx --plan net.plan --data images/ -o net2     after editing net.plan\n  narrow compile net.onnx --data images/ -c net.yaml --try --sensitivity 4       where the accuracy goes, and what helps");
   add_common(compile_app, compile.common);
 
   CheckCommand check;

@@ -11,7 +11,9 @@
 #include "compile/products.h"
 #include "data/dataset.h"
 #include "data/input_check.h"
+#include "data/sample_stream.h"
 #include "lower/lower.h"
+#include "measure/trials.h"
 #include "model/import.h"
 #include "report/json.h"
 
@@ -31,9 +33,13 @@ Status check_options(const CompileOptions& options) {
   if (options.data.empty() && options.stats.empty() && options.plan.empty() && !before_data) {
     return error("no calibration data given").with_help("--data FOLDER of images, .npy, .npz or raw files; some 64 typical samples without labels are enough").with_exit_code(ExitCode::kUsage);
   }
-  if (!options.dump_dir.empty() && !std::filesystem::is_directory(options.dump_dir)) {
-    return error("cannot dump to '{}': no such folder", options.dump_dir).with_help("create the folder first");
+  if (!options.dump_dir.empty()) {
+    std::error_code code;
+    std::filesystem::create_directories(options.dump_dir, code);
+    if (code) return error("cannot dump to '{}': {}", options.dump_dir, code.message()).with_help("choose another folder with --dump-dir");
   }
+  if (options.try_advice && !options.plan.empty()) return error("--try cannot be used with --plan: advice is for a recipe").with_help("leave --plan out").with_exit_code(ExitCode::kUsage);
+  if (options.try_advice && options.compare_samples == 0) return error("--try needs a comparison").with_help("leave --compare-samples 0 out").with_exit_code(ExitCode::kUsage);
   return options.output.empty() ? Status{} : check_products_writable(options.output);
 }
 
@@ -95,6 +101,26 @@ Result<Comparison> compare(const CompileOptions& options, CompileResult& result,
   return comparison;
 }
 
+// Why the damaged layers are damaged and, on request, which of the remedies help.
+Result<Advice> advise(const CompileOptions& options, const CompileResult& result, const Dataset* dataset) {
+  Advice advice;
+  const std::vector<std::string> damaged = damaged_layers(result.comparison);
+  if (damaged.empty()) return advice;
+  std::vector<Sample> samples;
+  const std::int64_t wanted = options.try_advice ? trial_samples(result.graph) : 1;
+  const std::int64_t first = dataset->size() > result.recipe.samples ? result.recipe.samples : 0;
+  for (SampleStream stream(*dataset, first, options.try_advice ? dataset->size() : 1); !stream.done() && std::ssize(samples) < wanted;) {
+    if (Result<Sample> sample = stream.next()) samples.push_back(std::move(*sample));
+  }
+  const SourcesByLayer sources = NARROW_TRY(measure_sources(result.graph, result.plan, damaged, std::span(samples).first(std::min<std::size_t>(samples.size(), 1))));
+  advice.findings = find_causes(result.graph, result.stats, result.plan, result.comparison, sources);
+  if (options.try_advice && !samples.empty()) {
+    const Trials trials = NARROW_TRY(Trials::begin(result.graph, result.stats, result.recipe, result.target, samples));
+    NARROW_TRY(try_out(advice, trials, result.network, result.plan));
+  }
+  return advice;
+}
+
 Json tell(const CompileOptions& options, const CompileResult& result, const Progress& progress, std::uint64_t artifact_bytes) {
   std::error_code none;
   const std::uintmax_t model_bytes = std::filesystem::file_size(options.model, none);
@@ -107,6 +133,7 @@ Json tell(const CompileOptions& options, const CompileResult& result, const Prog
                       .network = result.network,
                       .comparison = result.comparison,
                       .compared_on = result.compared_on,
+                      .advice = result.advice,
                       .data = result.data,
                       .initiative = {"simplified the graph: " + Path::describe(result.passes)},
                       .diagnostics = result.diagnostics.all(),
@@ -144,6 +171,7 @@ Result<CompileResult> compile(const CompileOptions& options, Progress& progress)
   std::unique_ptr<Dataset> dataset;
   if (!options.data.empty()) dataset = NARROW_TRY(open_dataset({.paths = options.data}, result.graph, result.recipe));
   if (dataset) NARROW_TRY(look_at(*dataset, result));
+  for (const std::string& line : result.data) progress.say(line);
   result.stats = NARROW_TRY(statistics(options, result, dataset.get(), progress, result.diagnostics));
   if (NARROW_TRY(path.done(fmt::format("{} samples, {} values", result.stats.samples, result.stats.values.size()), "stats",
                            [&] { return result.stats.to_json().dump(-1); }))) return result;
@@ -156,6 +184,7 @@ Result<CompileResult> compile(const CompileOptions& options, Progress& progress)
   if (NARROW_TRY(path.done(Path::describe(result.network), "graph", [&] { return Path::print(result.network); }))) return result;
 
   result.comparison = NARROW_TRY(compare(options, result, dataset.get(), progress));
+  result.advice = NARROW_TRY(advise(options, result, dataset.get()));
   if (NARROW_TRY(path.done(describe(result.comparison, result), "json", [&] { return comparison_json(result.comparison).dump(); }))) return result;
 
   NARROW_TRY(check_cancelled());

@@ -15,6 +15,7 @@
 #include "base/progress.h"
 #include "calibrate/stats.h"
 #include "graph/graph.h"
+#include "measure/causes.h"
 #include "measure/compare.h"
 #include "passes/passes.h"
 #include "plan/plan.h"
@@ -34,6 +35,7 @@ struct CompileOptions {
   std::int64_t samples = -1;                    // for calibration; -1: as the recipe says
   std::int64_t compare_samples = 2;             // measured layer by layer; 0: not at all
   std::int64_t sensitivity_samples = 0;         // of these, how many measure what every layer alone costs at the outputs
+  bool try_advice = false;                      // measure what every advice would bring
   std::map<std::string, Shape> input_shapes = {};
   std::vector<std::string> disabled_passes = {};
   std::string stats = {};                       // file of an earlier run's statistics instead of calibration
@@ -54,6 +56,7 @@ struct CompileResult {
   Graph network;                                // integer
   Comparison comparison;
   std::string compared_on;
+  Advice advice;                                // what hurts, what to do, and on request what that brings
   std::vector<std::string> data;                // how files became inputs, and what those look like
   Json report;                                  // of a finished compilation (report/json.h)
   std::vector<std::string> products;            // files written

@@ -12,10 +12,22 @@ constexpr double kClipped = 0.002;        // share
 constexpr double kEmptyGrid = 6;          // grid width over the width that 99.9 % of the values need
 constexpr double kUnevenChannels = 12;    // widest channel over the median channel
 constexpr double kUnevenWeights = 8;
-constexpr double kOwnGridExplains = 4;    // dB
+constexpr double kExplains = 4;           // dB; a source of noise this close to what the layer shows is its cause
 
 std::string layer_wish(const std::string& layer, const char* wish) {
-  return fmt::format("in the recipe, layers: [{{match: \"{}\", {}}}]", layer, wish);
+  std::string name;
+  for (const char c : layer) {
+    if (c == '"' || c == '\\') name += '\\';
+    name += c;
+  }
+  return fmt::format("{{match: \"{}\", {}}}", name, wish);
+}
+constexpr const char* kWide = "activations: int16";
+constexpr const char* kFloat = "keep: float";
+
+bool wide(const Plan& plan, const std::string& value) {
+  const ActivationPlan* planned = plan.activation(value);
+  return planned != nullptr && size_of(planned->params.dtype) > 1;
 }
 
 double weight_channel_ratio(const Tensor& weight, int axis) {
@@ -34,60 +46,120 @@ double weight_channel_ratio(const Tensor& weight, int axis) {
   return median > 0 ? largest.back() / median : 1;
 }
 
-// A weight with one scale for channels of very different size.
-void judge_weights(const Graph& graph, const Plan& plan, const LayerComparison& layer, std::vector<Finding>& findings) {
-  const NodeId id = graph.find_node(layer.node);
-  const OpDef& op = op_of(graph.node(id));
-  if (op.linear == nullptr) return;
-  const ConstantPlan* weight = plan.constant(layer.node, op.linear->weight);
-  const ValueId value = graph.node(id).inputs[static_cast<std::size_t>(op.linear->weight)];
-  if (weight == nullptr || weight->params.per_channel() || !graph.value(value).is_constant()) return;
-  const double ratio = weight_channel_ratio(graph.value(value).constant, op.linear->out_axis);
-  if (ratio < kUnevenWeights) return;
-  findings.push_back({layer.node, fmt::format("weights have one scale, but the largest output channel is {:.0f}x the median one", ratio),
-                      "a target with per-channel weights, or " + layer_wish(layer.node, "weights: {per_channel: true}")});
-}
+// One layer under examination: reasons gather in `why`, remedies in `wishes`.
+class Examination {
+ public:
+  Examination(const Graph& graph, const Plan& plan, const LayerComparison& layer) : graph_(graph), plan_(plan), layer_(layer), node_(graph.node(graph.find_node(layer.node))) { finding_.layer = layer.node; }
 
-void judge_range(const ValueStats& stats, const LayerComparison& layer, std::vector<Finding>& findings) {
-  const Spread spread = spread_of(stats);
-  const double grid = layer.params.highest() - layer.params.lowest();
-  const double needed = std::max(spread.high, 0.0) - std::min(spread.low, 0.0);
-  if (needed > 0 && grid / needed > kEmptyGrid) {
-    const double steps = needed / static_cast<double>(layer.params.scale[0]);
-    findings.push_back({layer.node,
-                        fmt::format("outliers: 99.9 % of the values lie in [{:.3g}, {:.3g}], the grid covers [{:.3g}, {:.3g}]; they share {:.0f} steps", spread.low,
-                                    spread.high, layer.params.lowest(), layer.params.highest(), steps),
-                        layer_wish(layer.node, "activations: int16") + ", or calibration: percentile to give the outliers up"});
+  Finding result(const ValueStats* seen, const NoiseSources* sources) {
+    if (sources != nullptr && std::min(sources->inputs.sqnr_db(), sources->weights.sqnr_db()) < layer_.isolated.sqnr_db() + kExplains) {
+      judge_sources(*sources);
+      return std::move(finding_);
+    }
+    judge_clipping();
+    if (seen != nullptr) judge_range(*seen);
+    judge_weights();
+    if (finding_.why.empty()) judge_own_grid();
+    return std::move(finding_);
   }
-  if (spread.channel_ratio > kUnevenChannels) {
-    findings.push_back({layer.node, fmt::format("channel ranges differ: the widest is {:.0f}x the median one, and one scale serves all", spread.channel_ratio),
-                        layer_wish(layer.node, "activations: int16")});
-  }
-}
 
-// Rounding to the layer's own grid alone would leave a known noise (a twelfth of the squared step). What the layer shows beyond that
-// enters through its inputs and weights.
-Finding where_it_comes_from(const Graph& graph, const LayerComparison& layer) {
-  const double mean_square = layer.isolated.elements() == 0 ? 0 : layer.isolated.signal_power() / static_cast<double>(layer.isolated.elements());
-  const auto step = static_cast<double>(layer.params.scale[0]);
-  const double own_grid = mean_square > 0 ? 10 * std::log10(mean_square / (step * step / 12)) : 0;
-  const double alone = layer.isolated.sqnr_db();
-  if (own_grid - alone < kOwnGridExplains) {
-    return {layer.node, fmt::format("its grid is coarse for its values: the step is {:.3g}, a typical (rms) value {:.3g}, the largest {:.3g}; {:.1f} dB alone", step, std::sqrt(mean_square),
-                                    std::max(std::abs(layer.min), std::abs(layer.max)), alone),
-            layer_wish(layer.node, "activations: int16")};
+ private:
+  void add(std::string why, const std::vector<std::string>& wishes) {
+    finding_.why += (finding_.why.empty() ? "" : "; ") + why;
+    for (const std::string& wish : wishes) {
+      if (std::find(finding_.wishes.begin(), finding_.wishes.end(), wish) == finding_.wishes.end()) finding_.wishes.push_back(wish);
+    }
   }
-  const Node& node = graph.node(graph.find_node(layer.node));
-  std::string sources;
-  const Node* first = nullptr;
-  for (const ValueId in : node.inputs) {
-    if (!in || graph.value(in).is_constant()) continue;
-    if (first == nullptr) first = graph.producer(in);
-    sources += fmt::format("{}'{}'", sources.empty() ? "" : ", ", graph.value(in).name);
+  std::string wish(const char* text) const { return layer_wish(layer_.node, text); }
+
+  void judge_clipping() {
+    if (layer_.clipped.share() <= kClipped) return;
+    add(fmt::format("{:.1f} % of the values are clipped: the grid ends at [{:.3g}, {:.3g}], the data reach [{:.3g}, {:.3g}]", 100 * layer_.clipped.share(), layer_.params.lowest(),
+                    layer_.params.highest(), layer_.min, layer_.max),
+        {wish("calibration: max"), wish(kWide)});
   }
-  return {layer.node, fmt::format("its own grid would leave {:.1f} dB, it has {:.1f} dB alone: the damage enters with the rounding of its input {} and its weights", own_grid, alone, sources),
-          first != nullptr ? layer_wish(first->name, "activations: int16") : layer_wish(layer.node, "keep: float")};
-}
+
+  void judge_range(const ValueStats& stats) {
+    if (size_of(layer_.params.dtype) > 1) return;
+    const Spread spread = spread_of(stats);
+    const double grid = layer_.params.highest() - layer_.params.lowest();
+    const double needed = std::max(spread.high, 0.0) - std::min(spread.low, 0.0);
+    if (needed > 0 && grid / needed > kEmptyGrid) {
+      add(fmt::format("outliers: 99.9 % of the values lie in [{:.3g}, {:.3g}], the grid covers [{:.3g}, {:.3g}]; they share {:.0f} steps", spread.low, spread.high,
+                      layer_.params.lowest(), layer_.params.highest(), needed / static_cast<double>(layer_.params.scale[0])),
+          {wish(kWide), wish("calibration: percentile")});
+    }
+    if (spread.channel_ratio > kUnevenChannels) add(fmt::format("channel ranges differ: the widest is {:.0f}x the median one, and one scale serves all", spread.channel_ratio), {wish(kWide)});
+  }
+
+  // A weight with one scale for channels of very different size.
+  void judge_weights() {
+    const OpDef& op = op_of(node_);
+    if (op.linear == nullptr) return;
+    const ConstantPlan* weight = plan_.constant(layer_.node, op.linear->weight);
+    const ValueId value = node_.inputs[static_cast<std::size_t>(op.linear->weight)];
+    if (weight == nullptr || weight->params.per_channel() || !graph_.value(value).is_constant()) return;
+    const double ratio = weight_channel_ratio(graph_.value(value).constant, op.linear->out_axis);
+    if (ratio < kUnevenWeights) return;
+    add(fmt::format("weights have one scale, but the largest output channel is {:.0f}x the median one", ratio), {wish("weights: {per_channel: true}")});
+  }
+
+  // Rounding to the layer's own grid alone would leave a known noise: a twelfth of the squared step.
+  double own_grid_db() const {
+    const auto step = static_cast<double>(layer_.params.scale[0]);
+    return rms() > 0 ? 20 * std::log10(rms() / step) + 10 * std::log10(12) : 0;
+  }
+  double rms() const { return layer_.isolated.elements() == 0 ? 0 : std::sqrt(layer_.isolated.signal_power() / static_cast<double>(layer_.isolated.elements())); }
+
+  // The computed inputs of the layer, as text, and wishes that widen those that have 8 bits.
+  std::pair<std::string, std::vector<std::string>> inputs() const {
+    std::string names;
+    std::vector<std::string> wishes;
+    for (const ValueId in : node_.inputs) {
+      if (!in || graph_.value(in).is_constant() || graph_.value(in).dtype != DType::kF32) continue;
+      const std::string& name = graph_.value(in).name;
+      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", name);
+      if (!wide(plan_, name)) wishes.push_back(layer_wish(graph_.producer(in) != nullptr ? graph_.producer(in)->name : name, kWide));
+    }
+    if (wishes.empty()) wishes.push_back(wish(kFloat));
+    return {names, wishes};
+  }
+
+  void judge_sources(const NoiseSources& sources) {
+    const auto [names, widened] = inputs();
+    const double by_inputs = sources.inputs.sqnr_db(), by_weights = sources.weights.sqnr_db();
+    if (by_inputs <= by_weights) {
+      add(fmt::format("{:.1f} dB alone: the rounding of its input {} leaves {:.1f} dB, that of its weights {:.1f}, its own grid {:.1f}", layer_.isolated.sqnr_db(), names, by_inputs,
+                      by_weights, own_grid_db()),
+          widened);
+      return;
+    }
+    judge_weights();
+    add(fmt::format("{:.1f} dB alone: the rounding of its weights leaves {:.1f} dB, that of its input {} {:.1f}, its own grid {:.1f}", layer_.isolated.sqnr_db(), by_weights, names, by_inputs,
+                    own_grid_db()),
+        {wish(kFloat)});
+  }
+
+  void judge_own_grid() {
+    const double alone = layer_.isolated.sqnr_db();
+    if (own_grid_db() - alone < kExplains && size_of(layer_.params.dtype) == 1) {
+      add(fmt::format("its grid is coarse for its values: the step is {:.3g}, a typical (rms) value {:.3g}, the largest {:.3g}; {:.1f} dB alone", layer_.params.scale[0], rms(),
+                      std::max(std::abs(layer_.min), std::abs(layer_.max)), alone),
+          {wish(kWide)});
+      return;
+    }
+    const auto [names, widened] = inputs();
+    add(fmt::format("its own grid would leave {:.1f} dB, it has {:.1f} dB alone: the damage enters with the rounding of its input {}{}", own_grid_db(), alone, names,
+                    op_of(node_).linear != nullptr ? " and its weights" : ""),
+        widened);
+  }
+
+  const Graph& graph_;
+  const Plan& plan_;
+  const LayerComparison& layer_;
+  const Node& node_;
+  Finding finding_;
+};
 
 }  // namespace
 
@@ -132,23 +204,26 @@ Spread spread_of(const ValueStats& stats, double tail) {
   return spread;
 }
 
-std::vector<Finding> find_causes(const Graph& graph, const Stats& stats, const Plan& plan, const Comparison& comparison, std::size_t worst) {
-  std::vector<Finding> findings;
-  std::vector<std::size_t> order = by_damage(comparison);
-  if (order.size() > worst) order.resize(worst);
-  for (const std::size_t index : order) {
+std::string Finding::advice() const { return wishes.empty() ? std::string() : fmt::format("in the recipe, layers: [{}]", wishes[0]); }
+
+std::vector<std::string> damaged_layers(const Comparison& comparison, std::size_t worst) {
+  std::vector<std::string> names;
+  for (const std::size_t index : by_damage(comparison)) {
     const LayerComparison& layer = comparison.layers[index];
-    if (layer.isolated.sqnr_db() >= kGoodSqnr) break;
-    const std::size_t before = findings.size();
-    if (layer.clipped.share() > kClipped) {
-      findings.push_back({layer.node,
-                          fmt::format("{:.1f} % of the values are clipped: the grid ends at [{:.3g}, {:.3g}], the data reach [{:.3g}, {:.3g}]", 100 * layer.clipped.share(),
-                                      layer.params.lowest(), layer.params.highest(), layer.min, layer.max),
-                          layer_wish(layer.node, "calibration: max") + ", or activations: int16"});
-    }
-    if (const ValueStats* seen = stats.find(layer.value)) judge_range(*seen, layer, findings);
-    judge_weights(graph, plan, layer, findings);
-    if (findings.size() == before) findings.push_back(where_it_comes_from(graph, layer));
+    if (names.size() == worst || layer.isolated.sqnr_db() >= kGoodSqnr) break;
+    names.push_back(layer.node);
+  }
+  return names;
+}
+
+std::vector<Finding> find_causes(const Graph& graph, const Stats& stats, const Plan& plan, const Comparison& comparison, const SourcesByLayer& sources, std::size_t worst) {
+  std::vector<Finding> findings;
+  const std::vector<std::size_t> order = by_damage(comparison);
+  const std::size_t count = damaged_layers(comparison, worst).size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const LayerComparison& layer = comparison.layers[order[i]];
+    const auto source = sources.find(layer.node);
+    findings.push_back(Examination(graph, plan, layer).result(stats.find(layer.value), source == sources.end() ? nullptr : &source->second));
   }
   return findings;
 }

@@ -46,15 +46,15 @@ class Causes : public ::testing::Test {
     stats.values.push_back(s);
     return stats.values.back();
   }
-  std::vector<Finding> found() const { return find_causes(graph, stats, plan, comparison); }
+  SourcesByLayer sources;
+  std::vector<Finding> found() const { return find_causes(graph, stats, plan, comparison, sources); }
 
-  // Advice that names the recipe can be pasted into one.
+  // Wishes can be pasted into a recipe.
   static void expect_valid(const std::vector<Finding>& findings) {
     for (const Finding& finding : findings) {
-      const std::size_t at = finding.advice.find("layers: [");
-      ASSERT_NE(at, std::string::npos) << finding.advice;
-      const Recipe recipe = test::must(parse_recipe(finding.advice.substr(at, finding.advice.find(']', at) - at + 1), "advice"));
-      EXPECT_EQ(recipe.layers.size(), 1U);
+      ASSERT_FALSE(finding.wishes.empty()) << finding.why;
+      for (const std::string& wish : finding.wishes) EXPECT_EQ(test::must(parse_recipe("layers: [" + wish + "]", "advice")).layers.size(), 1U);
+      EXPECT_EQ(finding.advice(), "in the recipe, layers: [" + finding.wishes[0] + "]");
     }
   }
 };
@@ -88,11 +88,12 @@ TEST_F(Causes, OutliersAndUnevenChannels) {
   std::vector<float> values(100000, 0.5F);
   values[0] = 120;
   seen("b", values, {0, 0, 0}, {1, 1, 120});
-  const std::vector<Finding> findings = found();
-  ASSERT_EQ(findings.size(), 2U);
-  EXPECT_TRUE(findings[0].why.starts_with("outliers: 99.9 % of the values lie in [")) << findings[0].why;
-  EXPECT_EQ(findings[1].why, "channel ranges differ: the widest is 120x the median one, and one scale serves all");
-  expect_valid(findings);
+  ASSERT_EQ(found().size(), 1U) << "one finding per layer";
+  const Finding finding = found()[0];
+  EXPECT_TRUE(finding.why.starts_with("outliers: 99.9 % of the values lie in [")) << finding.why;
+  EXPECT_TRUE(finding.why.ends_with("; channel ranges differ: the widest is 120x the median one, and one scale serves all")) << finding.why;
+  EXPECT_EQ(finding.wishes, (std::vector<std::string>{"{match: \"b\", activations: int16}", "{match: \"b\", calibration: percentile}"}));
+  expect_valid({finding});
 }
 
 TEST_F(Causes, OneScaleForUnevenWeights) {
@@ -113,8 +114,25 @@ TEST_F(Causes, OwnGridOrInputs) {
   expect_valid(found());
   comparison.layers.clear();
   layer("b", "Relu", 0.01F, 0.1F);  // 50.8 dB possible, 20 found
-  EXPECT_EQ(found()[0].why, "its own grid would leave 50.8 dB, it has 20.0 dB alone: the damage enters with the rounding of its input 'a' and its weights");
-  EXPECT_EQ(found()[0].advice, "in the recipe, layers: [{match: \"a\", activations: int16}]");
+  EXPECT_EQ(found()[0].why, "its own grid would leave 50.8 dB, it has 20.0 dB alone: the damage enters with the rounding of its input 'a'");
+  EXPECT_EQ(found()[0].advice(), "in the recipe, layers: [{match: \"a\", activations: int16}]");
+  plan.activations.push_back({"a", QuantParams::per_tensor(DType::kI16, 0.01F, 0), ""});
+  EXPECT_EQ(found()[0].wishes, (std::vector<std::string>{"{match: \"b\", keep: float}"})) << "its input is wide already";
+}
+
+// What was measured decides, not what the data look like.
+TEST_F(Causes, WeightsOrInputs) {
+  layer("a", "Gemm", 0.01F, 0.1F);
+  const std::vector<float> ones{1, 1}, near{1.02F, 0.98F}, far{1.1F, 0.9F};
+  sources["a"].inputs.add(ones, near);
+  sources["a"].weights.add(ones, far);
+  EXPECT_EQ(found()[0].why, "20.0 dB alone: the rounding of its weights leaves 20.0 dB, that of its input 'x' 34.0, its own grid 50.8");
+  EXPECT_EQ(found()[0].wishes, (std::vector<std::string>{"{match: \"a\", keep: float}"}));
+  expect_valid(found());
+  std::swap(sources["a"].inputs, sources["a"].weights);
+  EXPECT_EQ(found()[0].why, "20.0 dB alone: the rounding of its input 'x' leaves 20.0 dB, that of its weights 34.0, its own grid 50.8");
+  EXPECT_EQ(found()[0].wishes, (std::vector<std::string>{"{match: \"x\", activations: int16}"}));
+  expect_valid(found());
 }
 
 TEST_F(Causes, SpreadOfAHistogram) {

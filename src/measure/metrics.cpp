@@ -103,9 +103,9 @@ double ErrorMetrics::cosine() const {
 
 void ClipMeter::add(const Tensor& real, const QuantParams& params) {
   NARROW_CHECK(!params.per_channel(), "activations have one scale");
-  const double half_step = static_cast<double>(params.scale[0]) / 2;
-  const auto low = static_cast<float>(params.lowest() - half_step);
-  const auto high = static_cast<float>(params.highest() + half_step);
+  const auto step = static_cast<double>(params.scale[0]);
+  const auto low = static_cast<float>(params.lowest() - step);
+  const auto high = static_cast<float>(params.highest() + step);
   clipped_ += count_outside(real.data<float>(), static_cast<std::size_t>(real.elements()), low, high);
   elements_ += static_cast<std::uint64_t>(real.elements());
 }

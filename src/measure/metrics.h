@@ -35,7 +35,8 @@ class ErrorMetrics {
   double signal_ = 0, noise_ = 0, other_ = 0, product_ = 0, max_abs_ = 0;
 };
 
-// Share of real values that saturate on a grid: those more than half a step outside [lowest, highest].
+// Share of real values that saturate on a grid: those more than a step outside [lowest, highest]. (A step outside is not called clipped:
+// a Softmax reaches 1 on a grid that ends at 255/256.)
 class ClipMeter {
  public:
   void add(const Tensor& real, const QuantParams& params);  // f32

@@ -155,6 +155,16 @@ Json accuracy_json(const Comparison& comparison, const std::string& compared_on)
   return accuracy;
 }
 
+Json tried_json(const Advice& advice) {
+  Json json = Json::object();
+  json["before_db"] = finite(*advice.before_db);
+  if (advice.together_db) json["together_db"] = finite(*advice.together_db);
+  if (advice.weights_only_db) json["weights_only_db"] = finite(*advice.weights_only_db);
+  json["samples"] = advice.samples;
+  json["points"] = strings(advice.points);
+  return json;
+}
+
 }  // namespace
 
 Json metrics_json(const ErrorMetrics& metrics) {
@@ -213,14 +223,16 @@ Json report_json(const ReportInput& in) {
   json["histograms"] = std::move(histograms);
 
   Json findings = Json::array();
-  for (const Finding& finding : find_causes(in.graph, in.stats, in.plan, in.comparison)) {
+  for (const Finding& finding : in.advice.findings) {
     Json entry = Json::object();
     entry["layer"] = finding.layer;
     entry["why"] = finding.why;
-    entry["advice"] = finding.advice;
+    entry["advice"] = finding.advice();
+    if (finding.output_db) entry["output_db"] = finite(*finding.output_db);
     findings.push_back(std::move(entry));
   }
   json["findings"] = std::move(findings);
+  if (in.advice.before_db) json["tried"] = tried_json(in.advice);
   std::vector<std::string> initiative = in.initiative;
   initiative.insert(initiative.end(), in.plan.notes.begin(), in.plan.notes.end());
   json["initiative"] = strings(initiative);

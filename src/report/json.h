@@ -28,6 +28,7 @@ struct ReportInput {
   const Graph& network;                   // integer
   const Comparison& comparison;
   std::string compared_on;                // "8 samples that calibration did not see"
+  const Advice& advice;
   std::vector<std::string> data;          // formula lines and facts about the data as fed
   std::vector<std::string> initiative;    // what was done without being asked (passes, widened scales, ...)
   const std::vector<Diagnostic>& diagnostics;

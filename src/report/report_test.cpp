@@ -21,6 +21,7 @@ struct Synthetic {
   Stats stats;
   Plan plan;
   Comparison comparison;
+  Advice advice;
   std::vector<Diagnostic> diagnostics;
 
   Synthetic() {
@@ -42,6 +43,12 @@ struct Synthetic {
     comparison.outputs.push_back({.name = "c", .metrics = {}, .scores = true, .same_argmax = 3});
     comparison.outputs[0].metrics.add(std::vector<float>{1, 2}, std::vector<float>{1, 2.1F});
     comparison.samples = 4;
+    advice.findings = find_causes(graph, stats, plan, comparison, {});
+    advice.findings[0].output_db = 29.96;
+    advice.before_db = 27;
+    advice.weights_only_db = 50;
+    advice.samples = 2;
+    advice.points = {"b"};
     Diagnostics sink;
     sink.warn("data look un-normalised", "divide by 255");
     sink.note("not shown");
@@ -78,6 +85,7 @@ struct Synthetic {
                         .network = network,
                         .comparison = comparison,
                         .compared_on = "4 samples that calibration did not see",
+                        .advice = advice,
                         .data = {"x = raw"},
                         .initiative = {"folded 2 constants"},
                         .diagnostics = diagnostics,
@@ -131,6 +139,8 @@ TEST(Report, SummaryEndsWithTheSameLines) {
             "size      4.0 kB model, 1.1 kB artifact\n"
             "time      import 0.50 s, calibrate 1.25 s, total 1.75 s\n");
   EXPECT_NE(text.find("a: 25.0 % of the values are clipped"), std::string::npos) << text;
+  EXPECT_NE(text.find("  try: in the recipe, layers: [{match: \"a\", calibration: max}]   (tried: outputs 27.0 -> 30.0 dB)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("tried on 2 samples, at 'b': outputs 27.0 dB; 50.0 dB if nothing but the weights were rounded\n"), std::string::npos) << text;
   EXPECT_NE(text.find("did: widened the scale of 'b'"), std::string::npos) << text;
   EXPECT_LT(text.find("\na "), text.find("\nb ")) << "worst first\n" << text;
 }

@@ -90,6 +90,35 @@ std::string accuracy_line(const Json& report) {
   return text;
 }
 
+// "2 samples, at 'logits'"
+std::string trial_place(const Json& tried) {
+  std::string text = fmt::format("{} samples", static_cast<std::int64_t>(number(tried, "samples")));
+  for (const Json& point : tried.find("points")->items()) text += fmt::format(", at '{}'", point.as_string());
+  return text;
+}
+
+// The findings most worth a try: with what the outputs were measured to have then.
+std::string advice_text(const Json& report) {
+  std::string text;
+  const Json* tried = report.find("tried");
+  const Json::Array& findings = report.find("findings")->items();
+  for (std::size_t i = 0; i < std::min(findings.size(), kFindingsShown); ++i) {
+    const Json& finding = findings[i];
+    text += fmt::format("{}: {}\n", word(finding, "layer"), word(finding, "why"));
+    if (word(finding, "advice").empty()) continue;
+    text += fmt::format("  try: {}", word(finding, "advice"));
+    if (tried != nullptr && finding.find("output_db") != nullptr) text += fmt::format("   (tried: outputs {} -> {} dB)", decibels(tried->find("before_db")), decibels(finding.find("output_db")));
+    text += "\n";
+  }
+  if (findings.size() > kFindingsShown) text += fmt::format("... and {} more findings in the report\n", findings.size() - kFindingsShown);
+  if (tried == nullptr) return findings.empty() ? text : text + "(--try measures what each brings at the outputs, --sensitivity 4 what each layer costs there)\n";
+  std::vector<std::string> parts;
+  if (tried->find("together_db") != nullptr) parts.push_back(fmt::format("{} dB with all that helps together", decibels(tried->find("together_db"))));
+  if (tried->find("weights_only_db") != nullptr) parts.push_back(fmt::format("{} dB if nothing but the weights were rounded", decibels(tried->find("weights_only_db"))));
+  text += fmt::format("tried on {}: outputs {} dB; {}\n", trial_place(*tried), decibels(tried->find("before_db")), join(parts, "; "));
+  return text;
+}
+
 std::string time_line(const Json& times) {
   std::string text;
   double total = 0;
@@ -123,10 +152,7 @@ std::string summary_text(const Json& report, const SummaryOptions& options) {
   std::string text;
   if (number(*report.find("accuracy"), "samples") > 0 && options.rows > 0) text += layer_table(report, options.rows) + "\n";
 
-  const Json::Array& findings = report.find("findings")->items();
-  for (std::size_t i = 0; i < std::min(findings.size(), kFindingsShown); ++i) {
-    text += fmt::format("{}: {}\n  try: {}\n", word(findings[i], "layer"), word(findings[i], "why"), word(findings[i], "advice"));
-  }
+  text += advice_text(report);
   const Json::Array& initiative = report.find("initiative")->items();
   for (const Json& line : initiative) text += fmt::format("did: {}\n", line.as_string());
   if (!text.empty()) text += "\n";
