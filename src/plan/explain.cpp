@@ -27,8 +27,9 @@ std::string range_of(const QuantParams& p) {
 
 std::string type_of(const QuantParams& p) { return p.bits > 0 ? fmt::format("{} ({} bits)", name_of(p.dtype), p.bits) : std::string(name_of(p.dtype)); }
 
-// In the order of the network: per node its constants, then what it writes; graph inputs and constant operands first.
-std::vector<Row> rows_of(const Plan& plan, const Graph& graph) {
+// In the order of the network: per node what it reads (if wanted) and its constants, then what it writes; graph inputs and
+// constant operands first.
+std::vector<Row> rows_of(const Plan& plan, const Graph& graph, bool with_inputs) {
   std::vector<Row> rows;
   for (const ActivationPlan& a : plan.activations) {
     const ValueId id = graph.find_value(a.value);
@@ -37,6 +38,10 @@ std::vector<Row> rows_of(const Plan& plan, const Graph& graph) {
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     if (const IslandPlan* island = plan.island(node.name)) rows.push_back({node.name, "float", nullptr, island->reason});
+    for (const ValueId v : node.inputs) {
+      const ActivationPlan* a = with_inputs && v ? plan.activation(graph.value(v).name) : nullptr;
+      if (a != nullptr && !graph.value(v).is_constant()) rows.push_back({node.name, fmt::format("input '{}'", a->value), &a->params, a->decided_by});
+    }
     for (const ConstantPlan& c : plan.constants) {
       if (c.node != node.name) continue;
       rows.push_back({node.name, size_of(c.params.dtype) > 2 ? "bias" : "weight", &c.params, c.decided_by});
@@ -69,7 +74,7 @@ std::vector<std::string> names_of(const Row& row, const Graph* graph) {
 }
 
 Result<std::vector<Row>> selected(const Plan& plan, const Graph* graph, std::string_view layer) {
-  std::vector<Row> rows = graph != nullptr ? rows_of(plan, *graph) : rows_of(plan);
+  std::vector<Row> rows = graph != nullptr ? rows_of(plan, *graph, !layer.empty()) : rows_of(plan);
   if (layer.empty()) return rows;
   std::vector<Row> kept;
   std::vector<std::string> all;
@@ -83,6 +88,29 @@ Result<std::vector<Row>> selected(const Plan& plan, const Graph* graph, std::str
   all.erase(std::unique(all.begin(), all.end()), all.end());
   const std::string hint = did_you_mean(layer, all);
   return error("no layer matches '{}' in the plan", layer).with_help(hint.empty() ? "`narrow explain FILE` without a name lists all" : hint);
+}
+
+// The value whose grid this one has to share, if any.
+std::string leader_of(const std::string& decided_by) {
+  constexpr std::string_view kBegin = "constraint: same as '", kEnd = "' (";
+  if (!decided_by.starts_with(kBegin)) return {};
+  return decided_by.substr(kBegin.size(), decided_by.rfind(kEnd) - kBegin.size());
+}
+
+// Who decided for those whose grid the rows share, and how many do.
+std::string shared_grids(const Plan& plan, const std::vector<Row>& rows) {
+  std::vector<std::string> leaders;
+  for (const Row& row : rows) {
+    const std::string leader = leader_of(row.decided_by);
+    if (!leader.empty() && std::find(leaders.begin(), leaders.end(), leader) == leaders.end()) leaders.push_back(leader);
+  }
+  std::string text;
+  for (const std::string& leader : leaders) {
+    const ActivationPlan* decided = plan.activation(leader);
+    const auto shared = std::count_if(plan.activations.begin(), plan.activations.end(), [&](const ActivationPlan& a) { return leader_of(a.decided_by) == leader; });
+    if (decided != nullptr) text += fmt::format("'{}': {}; {} more values must share its grid\n", leader, decided->decided_by, shared);
+  }
+  return text.empty() ? text : "\n" + text;
 }
 
 }  // namespace
@@ -102,6 +130,7 @@ Result<std::string> explain(const Plan& plan, const Graph* graph, std::string_vi
     table.add_row({name, row.what, type_of(p), spread(p.scale), std::to_string(p.zero_point[0]), range_of(p), row.decided_by});
   }
   std::string out = table.to_string();
+  if (!layer.empty()) out += shared_grids(plan, rows);
   if (layer.empty() && !plan.notes.empty()) {
     out += "\nOn its own initiative:\n";
     for (const std::string& note : plan.notes) out += "  " + note + "\n";

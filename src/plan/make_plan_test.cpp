@@ -241,6 +241,7 @@ TEST(MakePlan, ConcatUnitesRanges) {
   for (const char* name : {"a", "b", "c"}) EXPECT_EQ(p.activation(name)->params, QuantParams::per_tensor(DType::kI8, 0.02F, 0)) << name;
   EXPECT_EQ(p.activation("b")->decided_by, "recipe r.yaml: max over 4 samples, united with what shares its scale");
   EXPECT_EQ(p.activation("a")->decided_by, "constraint: same as 'b' (Concat 'cat')");
+  EXPECT_TRUE(must(explain(p, &c.graph, "a")).ends_with("\n\n'b': recipe r.yaml: max over 4 samples, united with what shares its scale; 2 more values must share its grid\n"));
   EXPECT_TRUE(p.notes.empty());
 }
 
@@ -383,7 +384,7 @@ conv   weight      i8       0.00394 .. 0.0157 (3)           0              large
        bias        i32   3.94e-05 .. 0.000157 (3)           0              derived: scale of 'x' times scale of the weight
        output 'y'  i8                        0.02        -128    [0, 5.1]  recipe r.yaml: max over 4 samples
 )");
-  EXPECT_EQ(must(explain_json(p, &c.graph, "conv")).find("layers")->items().size(), 3U);
+  EXPECT_EQ(must(explain_json(p, &c.graph, "conv")).find("layers")->items().size(), 4U) << "with its input";
   EXPECT_EQ(explain(p, &c.graph, "conf").error().to_string(), "error: no layer matches 'conf' in the plan\n  help: did you mean 'conv'?");
 }
 
