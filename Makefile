@@ -5,7 +5,9 @@ JOBS ?= $(shell nproc)
 
 .PHONY: demo test build setup asan fuzz bench clean
 
-demo: build
+demo: setup
+	@cmake --preset release -B $(BUILD) > /dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target narrow
 	@BUILD=$(BUILD) examples/shapes/demo.sh
 
 # Tests run side by side: threads that wait must not spin.

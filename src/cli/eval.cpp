@@ -29,7 +29,7 @@ std::string text_of(const Evaluation& evaluation) {
   table.add_row(std::move(speed));
   std::string text = table.to_string() + fmt::format("{} samples", evaluation.samples);
   if (evaluation.skipped > 0) text += fmt::format(", {} could not be read", evaluation.skipped);
-  if (delta) text += fmt::format("; same argmax on {}", evaluation.same_argmax);
+  if (delta && evaluation.task == "classify") text += fmt::format("; same argmax on {}", evaluation.same_argmax);
   return text + "\n";
 }
 

@@ -75,7 +75,7 @@ Status check_gates(const std::vector<Gate>& gates, const std::vector<std::pair<s
     const auto found = std::find_if(known.begin(), known.end(), [&](const auto& entry) { return lower_case(entry.first) == lower_case(gate.metric); });
     if (!(found->second >= gate.at_least)) {
       return error("{} is {:.4g}, wanted at least {:.4g}", found->first, found->second, gate.at_least)
-          .with_help("the most damaged layers stand at the top of the table; `narrow report` shows why")
+          .with_help("`narrow compile --try --sensitivity 4` shows which layers cost most and what helps")
           .with_exit_code(ExitCode::kGateFailed);
     }
   }

@@ -57,6 +57,7 @@ class Builder {
       const Grids::Role role = grids_.role(id, slot);
       if (role == Grids::Role::kAbsent || role == Grids::Role::kOther) continue;
       const Value& v = source_.value(from);
+      if (role == Grids::Role::kBias && grids_.constant(id, slot).dtype == DType::kI64) continue;
       ValueId made;
       if (role == Grids::Role::kActivation && !v.is_constant()) {
         made = on_grid(from, grids_.wanted(id, slot));

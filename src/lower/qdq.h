@@ -10,7 +10,8 @@
 namespace narrow {
 
 // Activations get a pair behind their producer (the dequantized value keeps the name, what it was before is NAME.raw);
-// weights, biases and constant operands become integer constants behind a DequantizeLinear. Where a node wants another
+// weights, biases and constant operands become integer constants behind a DequantizeLinear; 64-bit biases stay real, for ONNX
+// cannot dequantize them. Where a node wants another
 // grid than its producer gives (untied branches), and where an integer node reads real numbers, that edge has its own
 // pair. Float islands are untouched. Grids are the planned ones (i8 stays i8). Inputs and outputs keep their names.
 // Error: the plan does not fit the graph.

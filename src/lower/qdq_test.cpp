@@ -43,6 +43,16 @@ TEST(Qdq, PairsStandWhereTheIntegerNetworkRounds) {
   EXPECT_EQ(qdq.value(qdq.find_value("a.quantize")).dtype, DType::kI8) << "the planned grid";
 }
 
+TEST(Qdq, WideBiasesStayReal) {
+  NARROW_SEEDED(rng);
+  const Graph graph = test::sample_network();
+  const Graph qdq = must(build_qdq(graph, test::plan_from_ranges(graph, test::sample_inputs(graph, rng), DType::kI16)));
+  const Node& conv = qdq.node(qdq.find_node("b"));
+  EXPECT_TRUE(qdq.value(conv.inputs[2]).is_constant());
+  EXPECT_EQ(qdq.value(conv.inputs[2]).dtype, DType::kF32);
+  for (const ValueId id : qdq.live_values()) EXPECT_NE(qdq.value(id).dtype, DType::kI64) << qdq.value(id).name;
+}
+
 TEST(Qdq, EdgesWithTheirOwnGridHaveTheirOwnPair) {
   NARROW_SEEDED(rng);
   const Graph graph = test::sample_network();

@@ -154,6 +154,7 @@ Result<Evaluation> evaluate(const Dataset& dataset, const Task& task, const Shap
   NARROW_TRY(make_scorer(task, nullptr, input_shape));  // an unknown task or decoder is said before anything is read
   const std::shared_ptr<const Truth> truth = NARROW_TRY(read_truth(task, dataset));
   Evaluation result;
+  result.task = task.kind;
   for (const Contender& contender : contenders) {
     scorers.push_back(NARROW_TRY(make_scorer(task, truth, input_shape)));
     result.columns.push_back({.name = contender.name, .metrics = {}});

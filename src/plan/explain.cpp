@@ -38,8 +38,9 @@ std::vector<Row> rows_of(const Plan& plan, const Graph& graph, bool with_inputs)
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     if (const IslandPlan* island = plan.island(node.name)) rows.push_back({node.name, "float", nullptr, island->reason});
+    const bool decides = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return plan.activation(graph.value(v).name) != nullptr; });
     for (const ValueId v : node.inputs) {
-      const ActivationPlan* a = with_inputs && v ? plan.activation(graph.value(v).name) : nullptr;
+      const ActivationPlan* a = with_inputs && decides && v ? plan.activation(graph.value(v).name) : nullptr;
       if (a != nullptr && !graph.value(v).is_constant()) rows.push_back({node.name, fmt::format("input '{}'", a->value), &a->params, a->decided_by});
     }
     for (const ConstantPlan& c : plan.constants) {
@@ -108,7 +109,7 @@ std::string shared_grids(const Plan& plan, const std::vector<Row>& rows) {
   for (const std::string& leader : leaders) {
     const ActivationPlan* decided = plan.activation(leader);
     const auto shared = std::count_if(plan.activations.begin(), plan.activations.end(), [&](const ActivationPlan& a) { return leader_of(a.decided_by) == leader; });
-    if (decided != nullptr) text += fmt::format("'{}': {}; {} more values must share its grid\n", leader, decided->decided_by, shared);
+    if (decided != nullptr) text += fmt::format("'{}': {}; {} more {} its grid\n", leader, decided->decided_by, shared, shared == 1 ? "value shares" : "values share");
   }
   return text.empty() ? text : "\n" + text;
 }

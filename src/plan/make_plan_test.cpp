@@ -241,7 +241,7 @@ TEST(MakePlan, ConcatUnitesRanges) {
   for (const char* name : {"a", "b", "c"}) EXPECT_EQ(p.activation(name)->params, QuantParams::per_tensor(DType::kI8, 0.02F, 0)) << name;
   EXPECT_EQ(p.activation("b")->decided_by, "recipe r.yaml: max over 4 samples, united with what shares its scale");
   EXPECT_EQ(p.activation("a")->decided_by, "constraint: same as 'b' (Concat 'cat')");
-  EXPECT_TRUE(must(explain(p, &c.graph, "a")).ends_with("\n\n'b': recipe r.yaml: max over 4 samples, united with what shares its scale; 2 more values must share its grid\n"));
+  EXPECT_TRUE(must(explain(p, &c.graph, "a")).ends_with("\n\n'b': recipe r.yaml: max over 4 samples, united with what shares its scale; 2 more values share its grid\n"));
   EXPECT_TRUE(p.notes.empty());
 }
 

@@ -1,8 +1,10 @@
 #include "plan/wishes.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
+#include "ops/op_def.h"
 
 namespace narrow {
 namespace {
@@ -25,10 +27,26 @@ void overrule(const LayerRecipe& layer, LayerWishes* wishes) {
   if (layer.scale) wishes->range.reset();
 }
 
-bool matches(const std::string& pattern, const Graph& graph, const Node& node) {
+bool only_moves(const Graph& graph, const Node& node) {
+  const OpDef& op = op_of(node);
+  return op.quant_rule != nullptr && op.quant_rule(graph, node).follows_input;
+}
+
+// Original nodes that a computing node stands for: where a change of layout was put around one, only the node itself is meant.
+std::set<std::string, std::less<>> computed_origins(const Graph& graph) {
+  std::set<std::string, std::less<>> origins;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (!only_moves(graph, node)) origins.insert(node.origin.begin(), node.origin.end());
+  }
+  return origins;
+}
+
+bool matches(const std::string& pattern, const Graph& graph, const Node& node, const std::set<std::string, std::less<>>& computed) {
   const auto fits = [&](const std::string& name) { return glob_match(pattern, name); };
-  return fits(node.name) || std::any_of(node.origin.begin(), node.origin.end(), fits) ||
-         std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return fits(graph.value(v).name); });
+  if (fits(node.name) || std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return fits(graph.value(v).name); })) return true;
+  const bool moves = only_moves(graph, node);
+  return std::any_of(node.origin.begin(), node.origin.end(), [&](const std::string& name) { return fits(name) && !(moves && computed.contains(name)); });
 }
 
 }  // namespace
@@ -42,10 +60,11 @@ const LayerWishes& Wishes::of(const Graph& graph, ValueId value) const {
 
 Wishes resolve_wishes(const Graph& graph, const Recipe& recipe) {
   Wishes wishes{std::vector<LayerWishes>(graph.node_slots()), std::vector<LayerWishes>(graph.value_slots()), {}};
+  const std::set<std::string, std::less<>> computed = computed_origins(graph);
   for (const LayerRecipe& layer : recipe.layers) {
     bool matched = false;
     for (const NodeId id : graph.order()) {
-      if (!matches(layer.match, graph, graph.node(id))) continue;
+      if (!matches(layer.match, graph, graph.node(id), computed)) continue;
       overrule(layer, &wishes.nodes[id.index]);
       matched = true;
     }
@@ -66,6 +85,8 @@ Status check_matched(const Graph& graph, const Wishes& wishes) {
     names.push_back(graph.node(id).name);
     names.insert(names.end(), graph.node(id).origin.begin(), graph.node(id).origin.end());
   }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   const LayerRecipe& first = *wishes.unmatched.front();
   std::string help = did_you_mean(first.match, names);
   help += (help.empty() ? "" : "  ") + std::string("`narrow inspect MODEL --layers` lists all names");

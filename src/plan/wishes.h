@@ -36,7 +36,8 @@ struct Wishes {
   const LayerWishes& of(const Graph& graph, ValueId value) const;
 };
 
-// A pattern matches a node by its name, the name of an output, or the name of an original node it stands for.
+// A pattern matches a node by its name, the name of an output, or the name of an original node it stands for (not the layout
+// changes around that node).
 Wishes resolve_wishes(const Graph& graph, const Recipe& recipe);
 // Error: entries of the recipe that match nothing, with suggestions.
 Status check_matched(const Graph& graph, const Wishes& wishes);

@@ -102,15 +102,24 @@ std::string advice_text(const Json& report) {
   std::string text;
   const Json* tried = report.find("tried");
   const Json::Array& findings = report.find("findings")->items();
-  for (std::size_t i = 0; i < std::min(findings.size(), kFindingsShown); ++i) {
-    const Json& finding = findings[i];
+  std::vector<std::string> shown;
+  std::size_t left = 0;
+  for (const Json& finding : findings) {
+    const Json* brings = finding.find("output_db");
+    // The same result to the last bit: these layers share a grid, so that it is the same remedy.
+    const std::string remedy = brings != nullptr && brings->is_number() ? exact(brings->as_double()) : word(finding, "advice");
+    if (shown.size() == kFindingsShown || std::find(shown.begin(), shown.end(), remedy) != shown.end()) {
+      ++left;
+      continue;
+    }
+    shown.push_back(remedy);
     text += fmt::format("{}: {}\n", word(finding, "layer"), word(finding, "why"));
     if (word(finding, "advice").empty()) continue;
     text += fmt::format("  try: {}", word(finding, "advice"));
-    if (tried != nullptr && finding.find("output_db") != nullptr) text += fmt::format("   (tried: outputs {} -> {} dB)", decibels(tried->find("before_db")), decibels(finding.find("output_db")));
+    if (tried != nullptr && brings != nullptr) text += fmt::format("   (tried: outputs {} -> {} dB)", decibels(tried->find("before_db")), decibels(brings));
     text += "\n";
   }
-  if (findings.size() > kFindingsShown) text += fmt::format("... and {} more findings in the report\n", findings.size() - kFindingsShown);
+  if (left > 0) text += fmt::format("... and {} more findings in the report\n", left);
   if (tried == nullptr) return findings.empty() ? text : text + "(--try measures what each brings at the outputs, --sensitivity 4 what each layer costs there)\n";
   std::vector<std::string> parts;
   if (tried->find("together_db") != nullptr) parts.push_back(fmt::format("{} dB with all that helps together", decibels(tried->find("together_db"))));
