@@ -34,7 +34,8 @@ struct Error {
   std::vector<std::string> notes;  // further lines, e.g. a list of all unsupported nodes
   ExitCode exit_code = ExitCode::kRejected;
 
-  // "error: MESSAGE\n  --> file:line:col\n   |  text\n   |  ^^^\n  help: ..." (no trailing newline).
+  // "error: MESSAGE\n  --> file:line:col\n   |  text\n   |  ^^^\n  help: ..." (no trailing newline). Control characters that
+  // came in with a name or a line of a file are escaped.
   std::string to_string() const;
   Error&& with_help(std::string text) && { help = std::move(text); return std::move(*this); }
   Error&& at(SourceSpan span) && { where = std::move(span); return std::move(*this); }

@@ -22,6 +22,11 @@ TEST(Error, PrintsPlaceNotesAndRemedy) {
   EXPECT_EQ(Error(error("x")).in("node 'a'").message, "node 'a': x");
 }
 
+TEST(Error, NamesFromFilesBreakNoLine) {
+  const Error e = error("node '{}' is bad", "a\nerror: b\x1b[2J").at({"f\n", 1, 3, 1, "\tx\x01"}).with_notes({"n\r"}).with_help("h\n");
+  EXPECT_EQ(e.to_string(), "error: node 'a\\nerror: b\\x1b[2J' is bad\n  --> f\\n:1:3\n   |   x \n   |    ^\n  note: n\\r\n  help: h\\n");
+}
+
 Result<int> half(int x) {
   if (x % 2 != 0) return error("{} is odd", x).with_exit_code(ExitCode::kGateFailed);
   return x / 2;
@@ -47,6 +52,12 @@ TEST(Diagnostics, WarningsAndNotesKeepTheirOrder) {
   ASSERT_EQ(diagnostics.all().size(), 2U);
   EXPECT_EQ(diagnostics.all()[0].to_string(), "warning: w\n  --> a.yaml:2:1\n   |  x\n   |  ^\n  help: do this");
   EXPECT_EQ(diagnostics.all()[1].to_string(), "note: n");
+}
+
+TEST(Table, CellsStayOnTheirLine) {
+  Table table({{"layer"}});
+  table.add_row({"a\nb"});
+  EXPECT_EQ(table.to_string(), "layer\na\\nb\n");
 }
 
 TEST(Table, AlignsColumnsByCharacters) {

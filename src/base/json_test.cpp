@@ -97,6 +97,20 @@ TEST(Yaml, ErrorsPointAtThePlace) {
   EXPECT_EQ(parse_yaml("? [a]\n: b\n", "a.yaml").error().message, "a key of a map must be a plain word");
 }
 
+TEST(Yaml, AliasesEndAndStaySmall) {
+  EXPECT_EQ(test::must(parse_yaml("a: &x [1, 2]\nb: *x\n", "a.yaml")).find("b")->items().size(), 2U);
+  EXPECT_EQ(parse_yaml("a: &x [*x]\n", "a.yaml").error().message, "'a.yaml' is nested too deeply, or holds itself");
+  EXPECT_EQ(parse_yaml("a: &x {b: *x}\n", "a.yaml").error().message, "'a.yaml' is nested too deeply, or holds itself");
+  std::string bomb = "k0: &k0 [1,1,1,1,1,1,1,1,1,1]\n";
+  for (int i = 1; i < 9; ++i) {
+    const std::string inner = "*k" + std::to_string(i - 1) + ",";
+    bomb += "k" + std::to_string(i) + ": &k" + std::to_string(i) + " [";
+    for (int n = 0; n < 10; ++n) bomb += inner;
+    bomb += "]\n";
+  }
+  EXPECT_EQ(parse_yaml(bomb, "a.yaml").error().message, "'a.yaml' becomes too large when its aliases are filled in");
+}
+
 TEST(Yaml, EmptyTextIsNull) {
   EXPECT_TRUE(test::must(parse_yaml("", "a.yaml")).is_null());
   EXPECT_TRUE(test::must(parse_yaml("# nothing\n", "a.yaml")).is_null());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace narrow {
 namespace {
@@ -16,6 +17,7 @@ std::size_t width(const std::string& text) {
 
 void Table::add_row(std::vector<std::string> cells) {
   NARROW_CHECK(cells.size() == columns_.size());
+  for (std::string& cell : cells) cell = printable(cell);
   rows_.push_back(std::move(cells));
 }
 

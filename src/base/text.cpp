@@ -120,21 +120,38 @@ bool glob_match(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+namespace {
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+std::string escape(char control) {
+  switch (control) {
+    case '\n': return "\\n";
+    case '\t': return "\\t";
+    case '\r': return "\\r";
+    default: return fmt::format("\\x{:02x}", static_cast<unsigned char>(control));
+  }
+}
+
+}  // namespace
+
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      case '\r': out += "\\r"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-        else out += c;
-    }
+    if (c == '"' || c == '\\') out += '\\';
+    if (is_control(c)) out += escape(c);
+    else out += c;
   }
   return out + '"';
+}
+
+std::string printable(std::string_view text, Newlines newlines) {
+  std::string out;
+  for (const char c : text) {
+    if (is_control(c) && !(c == '\n' && newlines == Newlines::kKeep)) out += escape(c);
+    else out += c;
+  }
+  return out;
 }
 
 std::optional<std::string> unquoted(std::string_view text) {

@@ -29,6 +29,10 @@ bool glob_match(std::string_view pattern, std::string_view text);
 std::string quoted(std::string_view text);
 std::optional<std::string> unquoted(std::string_view text);
 
+// Control characters as \n, \t, \xNN, so that a name from a file can neither break a line nor drive a terminal.
+enum class Newlines { kEscape, kKeep };
+std::string printable(std::string_view text, Newlines newlines = Newlines::kEscape);
+
 std::string human_bytes(double bytes);      // "1.3 MB"
 std::string human_seconds(double seconds);  // "0.02 s", "1 min 20 s"
 

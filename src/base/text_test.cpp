@@ -59,6 +59,12 @@ TEST(Text, GlobsMatchWholeNames) {
   EXPECT_FALSE(glob_match("*a*a*a*a*a*a*a*a*a*a*b", std::string(200, 'a')));
 }
 
+TEST(Text, PrintableEscapesControlCharactersOnly) {
+  EXPECT_EQ(printable("a\nb\t\r\x1b[2J\x7f"), "a\\nb\\t\\r\\x1b[2J\\x7f");
+  EXPECT_EQ(printable("a\nb\x01", Newlines::kKeep), "a\nb\\x01");
+  EXPECT_EQ(printable("größe \\ \"层\""), "größe \\ \"层\"");
+}
+
 TEST(Text, SizesAndTimesForPeople) {
   EXPECT_EQ(human_bytes(0), "0 B");
   EXPECT_EQ(human_bytes(1300), "1.3 kB");

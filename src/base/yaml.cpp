@@ -10,9 +10,13 @@
 namespace narrow {
 namespace {
 
+constexpr int kMaxDepth = 64;        // an alias may name the list it stands in
+constexpr int kMaxNodes = 1 << 18;   // aliases of aliases multiply
+
 struct Reader {
   std::vector<std::string> lines;
   std::string name;
+  int nodes = 0;
 
   SourceSpan span(const YAML::Mark& mark, int length = 1) const {
     SourceSpan out{.file = name, .line = mark.line + 1, .column = mark.column + 1, .length = length, .text = {}};
@@ -39,13 +43,16 @@ struct Reader {
     return text;
   }
 
-  Result<Json> convert(const YAML::Node& node) const {
+  Result<Json> convert(const YAML::Node& node, int depth = 0) {
+    if (depth > kMaxDepth || ++nodes > kMaxNodes) {
+      return error("'{}' {}", name, depth > kMaxDepth ? "is nested too deeply, or holds itself" : "becomes too large when its aliases are filled in").at(span(node.Mark())).with_help("write it without '&' and '*'");
+    }
     Json out;
     if (node.IsScalar()) {
       out = scalar(node);
     } else if (node.IsSequence()) {
       out = Json::array();
-      for (const YAML::Node& item : node) out.push_back(NARROW_TRY(convert(item)));
+      for (const YAML::Node& item : node) out.push_back(NARROW_TRY(convert(item, depth + 1)));
     } else if (node.IsMap()) {
       out = Json::object();
       for (const auto& member : node) {
@@ -56,7 +63,7 @@ struct Reader {
               .at(span(member.first.Mark(), static_cast<int>(key.size())))
               .with_help("remove one of the two");
         }
-        Json value = NARROW_TRY(convert(member.second));
+        Json value = NARROW_TRY(convert(member.second, depth + 1));
         value.key_where = std::make_shared<SourceSpan>(span(member.first.Mark(), static_cast<int>(key.size())));
         if (value.where.line == 0) value.where = *value.key_where;
         out[key] = std::move(value);
@@ -70,7 +77,7 @@ struct Reader {
 }  // namespace
 
 Result<Json> parse_yaml(std::string_view text, const std::string& name) {
-  const Reader reader{split(text, '\n'), name};
+  Reader reader{split(text, '\n'), name};
   try {
     return reader.convert(YAML::Load(std::string(text)));
   } catch (const YAML::Exception& e) {

@@ -1,6 +1,7 @@
 #include "calibrate/calibrate.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -19,6 +20,11 @@ Error nan_error(const Graph& graph, ValueId id, const std::string& sample) {
   }
   return error("layer '{}' ({}) gives NaN on sample '{}'", producer->name, producer->op, sample)
       .with_help("look for NaN or huge weights in this layer, or for a division by zero or a square root of a negative number before it");
+}
+
+bool holds_nan(const Tensor& tensor) {
+  const std::span<const float> values = tensor.span<float>();
+  return std::any_of(values.begin(), values.end(), [](float x) { return std::isnan(x); });
 }
 
 void warn_of_infinities(const Stats& stats, Diagnostics* diagnostics) {
@@ -42,6 +48,9 @@ Result<Stats> calibrate(const Graph& graph, std::span<const ValueId> sites, cons
     index[id.index] = static_cast<std::int32_t>(stats.values.size());
     stats.values.emplace_back().value = graph.value(id).name;
   }
+  std::vector<bool> watched(graph.value_slots());  // what stays float and nobody observes may still not be NaN
+  for (const ValueId id : graph.inputs()) watched[id.index] = graph.value(id).dtype == DType::kF32;
+  for (const ValueId id : graph.outputs()) watched[id.index] = graph.value(id).dtype == DType::kF32;
   Executor executor(graph);
   const std::int64_t count = options.limit < 0 ? dataset.size() : std::min(options.limit, dataset.size());
   std::string first_failure;
@@ -58,7 +67,11 @@ Result<Stats> calibrate(const Graph& graph, std::span<const ValueId> sites, cons
     }
     ValueId nan;
     const auto observer = [&](ValueId id, const Tensor& tensor) {
-      if (index[id.index] < 0 || nan) return;
+      if (nan) return;
+      if (index[id.index] < 0) {
+        if (watched[id.index] && holds_nan(tensor)) nan = id;
+        return;
+      }
       ValueStats& value = stats.values[static_cast<std::size_t>(index[id.index])];
       observe(tensor, value);
       if (value.nan_count > 0) nan = id;

@@ -121,6 +121,18 @@ TEST(Calibrate, NanNamesTheLayerAndTheSample) {
   EXPECT_EQ(calibrate(n.graph, std::vector<ValueId>{n.x, n.a, n.b}, data).error().message, "input 'x' of sample 's0' holds NaN");
 }
 
+TEST(Calibrate, NanOfAnOutputThatStaysFloatIsFoundToo) {
+  const Net n = make_net();
+  MemoryDataset data;
+  data.tensors = {Tensor::of<float>({1, 4}, {0, 1, -4, 9})};
+  Graph graph = n.graph;
+  graph.set_output(0, n.a);
+  graph.remove_dead();
+  EXPECT_EQ(calibrate(graph, {}, data).error().message, "layer 'root' (Sqrt) gives NaN on sample 's0'");
+  data.tensors = {Tensor::of<float>({1, 4}, {0, std::numeric_limits<float>::quiet_NaN(), 4, 9})};
+  EXPECT_EQ(calibrate(graph, {}, data).error().message, "input 'x' of sample 's0' holds NaN");
+}
+
 TEST(Calibrate, InfinitiesAreReported) {
   const Net n = make_net();
   MemoryDataset data;

@@ -156,6 +156,11 @@ TEST_F(BadInput, OutputThatCannotBeWritten) {
   const Outcome taken = scene.narrow("compile net.onnx --data data.npy -o there");
   EXPECT_EQ(taken.exit_code, 1);
   EXPECT_EQ(taken.err, "error: cannot write 'there.narrow': it is a folder\n  help: give a file name\n");
+  for (const char* nameless : {"there.narrow/", ".", "..", "there.narrow/.."}) {
+    const Outcome outcome = scene.narrow(std::string("compile net.onnx --data data.npy -o ") + nameless);
+    EXPECT_EQ(outcome.exit_code, 1) << nameless;
+    EXPECT_NE(outcome.err.find("has no file name"), std::string::npos) << nameless << outcome.err;
+  }
 }
 
 TEST_F(BadInput, FileSizeLimit) {

@@ -113,7 +113,7 @@ TEST_F(Commands, EvalScoresAndGates) {
   EXPECT_TRUE(gate.err.starts_with("error: top-1 is 100, wanted at least 101\n")) << gate.err;
   const Outcome unknown = scene.narrow("eval net.onnx --data data.npy --labels labels.npy -q --min-metric top1=5");
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_TRUE(unknown.err.starts_with("error: unknown metric 'top1' in --min-metric, wanted one of top-1\n")) << unknown.err;
+  EXPECT_TRUE(unknown.err.starts_with("error: unknown metric 'top1' in --min-metric, wanted one of top-1, top-5, mAP@.5\n")) << unknown.err;
   must(write_npy(scene.path("few.npy"), Tensor::zeros(DType::kU8, {3})));
   const Outcome few = scene.narrow("eval net.onnx --data data.npy --labels few.npy -q");
   EXPECT_EQ(few.exit_code, 1);
@@ -142,6 +142,7 @@ TEST_F(Commands, CompareTellsDamageAndGates) {
 TEST_F(Commands, CompareExactly) {
   compile();
   EXPECT_EQ(good("compare net.narrow net.narrow --exact --data data.npy --samples 5 -q").out, "equal: 1 outputs on 5 samples, bit for bit\n");
+  EXPECT_TRUE(json("compare net.narrow net.narrow --exact --data data.npy --samples 5 --json").find("equal")->as_bool());
   const Outcome different = scene.narrow("compare net.onnx net.narrow --exact --data data.npy --samples 5 -q");
   EXPECT_EQ(different.exit_code, 3);
   EXPECT_TRUE(different.err.starts_with("error: output 'y' differs on sample 'data.npy[0]'\n")) << different.err;

@@ -38,7 +38,7 @@ std::string text_of(const Comparison& comparison, bool all) {
 }
 
 // Bit equality of the outputs as the networks give them, integers included.
-Status compare_exactly(const Network& first, const Network& second, const Dataset& dataset, Progress& progress) {
+Status compare_exactly(const Network& first, const Network& second, const Dataset& dataset, bool json, Progress& progress) {
   Executor run_first(first.graph), run_second(second.graph);
   for (std::int64_t i = 0; i < dataset.size(); ++i) {
     NARROW_TRY(check_cancelled());
@@ -52,6 +52,13 @@ Status compare_exactly(const Network& first, const Network& second, const Datase
           .with_exit_code(ExitCode::kGateFailed);
     }
     progress.step(i + 1, dataset.size(), "samples");
+  }
+  if (json) {
+    Json equal = Json::object();
+    equal["equal"] = true;
+    equal["outputs"] = static_cast<std::int64_t>(first.graph.outputs().size());
+    equal["samples"] = dataset.size();
+    return print_result(equal.dump() + "\n");
   }
   return print_result(fmt::format("equal: {} outputs on {} samples, bit for bit\n", first.graph.outputs().size(), dataset.size()));
 }
@@ -68,7 +75,7 @@ Status run(const CompareCommand& command) {
   const Recipe recipe = NARROW_TRY(recipe_for(command.data, {&first, &second}));
   const auto dataset = NARROW_TRY(open_data(command.data, first.graph, recipe));
   print_diagnostics(diagnostics, command.common);
-  if (command.exact) return compare_exactly(first, second, *dataset, progress);
+  if (command.exact) return compare_exactly(first, second, *dataset, command.common.json, progress);
   if (first.integer) {
     return error("'{}' is an artifact; a layer-by-layer comparison needs the float model first", command.first)
         .with_help("narrow compare MODEL ARTIFACT; two artifacts can be compared with --exact")

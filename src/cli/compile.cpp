@@ -7,6 +7,9 @@ namespace narrow::cli {
 
 Status run(const CompileCommand& command) {
   NARROW_TRY(check_comparison_gates(command.gates));  // before the minutes that a compilation may take
+  if (!command.gates.empty() && (command.options.compare_samples <= 0 || command.options.data.empty())) {
+    return error("--min-metric needs a comparison, and nothing would be compared").with_help("give --data, and --compare-samples of at least 1").with_exit_code(ExitCode::kUsage);
+  }
   Progress progress(static_cast<int>(kPhases.size()), command.common.quiet);
   const CompileResult result = NARROW_TRY(compile(command.options, progress));
   print_diagnostics(result.diagnostics, command.common);
@@ -22,7 +25,6 @@ Status run(const CompileCommand& command) {
     NARROW_TRY(print_result(text));
   }
   const Comparison& comparison = result.comparison;
-  if (comparison.samples == 0 && !command.gates.empty()) return error("--min-metric needs a comparison, and nothing was compared").with_help("give --data and --compare-samples").with_exit_code(ExitCode::kUsage);
   return check_gates(command.gates, gate_values(comparison));
 }
 

@@ -142,7 +142,7 @@ Status show_json(const InspectCommand& command, const std::string& text) {
     for (const ValueStats& v : stats.values) table.add_row({v.value, fmt::format("{:.6g}", v.min), fmt::format("{:.6g}", v.max), fmt::format("{}", v.channel_min.size()), fmt::format("{}", v.elements)});
     return show(command, "statistics", json, fmt::format("samples   {}\n", stats.samples) + table.to_string());
   }
-  return error("'{}' is JSON, but neither a report nor statistics of narrow", command.file);
+  return error("'{}' is JSON, but neither a report nor statistics of narrow", command.file).with_help("give OUT.report.json, or 3-calibrate.stats of --dump-dir");
 }
 
 // Text files: a plan, a graph, else YAML of a target or a recipe.

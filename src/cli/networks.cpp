@@ -53,7 +53,8 @@ void print_diagnostics(const Diagnostics& diagnostics, const Common& common) {
   }
 }
 
-Status print_result(const std::string& text) {
+Status print_result(const std::string& result) {
+  const std::string text = printable(result, Newlines::kKeep);
   const std::size_t written = std::fwrite(text.data(), 1, text.size(), stdout);
   if (written != text.size() || std::fflush(stdout) != 0) return error("cannot write the result to stdout").with_help("is the disk full, or the pipe closed?");
   return {};

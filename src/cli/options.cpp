@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
+#include <cstdint>
 
 #include "base/text.h"
 
@@ -17,19 +19,33 @@ struct Raw {
   std::optional<std::int64_t> label_offset;
 };
 
+CLI::Validator whole_number(std::int64_t lowest, std::int64_t highest = INT64_MAX) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        std::int64_t value = 0;
+        const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (code == std::errc() && end == text.data() + text.size() && value >= lowest && value <= highest) return std::string();
+        return fmt::format("found '{}', wanted a whole number {}", text, highest == INT64_MAX ? fmt::format("of at least {}", lowest) : fmt::format("from {} to {}", lowest, highest));
+      },
+      "");
+}
+
+// An unset variable of a shell script must not pass for an option that was not given.
+std::string refuse_empty(const std::string& text) { return text.empty() ? "the value is empty" : std::string(); }
+
 void add_common(CLI::App* app, Common& common) {
   app->add_flag("--json", common.json, "print the result as JSON");
   app->add_flag("-q,--quiet", common.quiet, "no progress and no notes on stderr");
   app->add_flag("-v,--verbose", common.verbose, "all rows, and notes");
-  app->add_option("--threads", common.threads, "threads to use (default: all)")->check(CLI::PositiveNumber);
+  app->add_option("--threads", common.threads, "threads to use (default: all)")->check(whole_number(1, 256));
 }
 
 void add_data(CLI::App* app, DataChoice& data, bool required) {
   CLI::Option* paths = app->add_option("--data,--input", data.paths, "images, .npy, .npz, raw files, a folder or a .txt list; INPUT=PATH for several inputs");
   if (required) paths->required();
   app->add_option("-c,--recipe", data.recipe, "how files become inputs (default: what the artifact was compiled with)");
-  app->add_option("--first", data.first, "skip this many samples")->check(CLI::NonNegativeNumber);
-  app->add_option("--samples", data.samples, "use at most this many samples")->check(CLI::PositiveNumber);
+  app->add_option("--first", data.first, "skip this many samples")->check(whole_number(0));
+  app->add_option("--samples", data.samples, "use at most this many samples")->check(whole_number(1));
 }
 
 void add_shapes(CLI::App* app, Raw& raw) {
@@ -65,7 +81,7 @@ Result<std::vector<Gate>> parse_gates(const Raw& raw) {
     Gate gate{.metric = text.substr(0, equal)};
     const std::string number = equal == std::string::npos ? std::string() : text.substr(equal + 1);
     const auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), gate.at_least);
-    if (number.empty() || code != std::errc() || end != number.data() + number.size()) {
+    if (gate.metric.empty() || number.empty() || code != std::errc() || end != number.data() + number.size() || std::isnan(gate.at_least)) {
       return error("--min-metric '{}' is not of the form NAME=NUMBER", text).with_help("for example --min-metric sqnr=30").with_exit_code(ExitCode::kUsage);
     }
     gates.push_back(gate);
@@ -104,9 +120,9 @@ Result<std::optional<Command>> parse_command_line(int argc, const char* const* a
   compile_app->add_option("--data", c.data, "calibration samples: images, .npy, .npz, raw files, a folder or a .txt list; INPUT=PATH for several inputs");
   compile_app->add_option("-c,--recipe", c.recipe, "YAML: how files become inputs, and wishes per layer");
   compile_app->add_option("--target", c.target, "name or file of the hardware description (see `narrow targets`)");
-  compile_app->add_option("--samples", c.samples, "calibrate on at most this many samples")->check(CLI::PositiveNumber);
-  compile_app->add_option("--compare-samples", c.compare_samples, "samples measured layer by layer afterwards; 0: none")->check(CLI::NonNegativeNumber)->capture_default_str();
-  compile_app->add_option("--sensitivity", c.sensitivity_samples, "on this many samples, also measure what every layer alone costs at the outputs (one float run per layer)")->check(CLI::NonNegativeNumber);
+  compile_app->add_option("--samples", c.samples, "calibrate on at most this many samples")->check(whole_number(1));
+  compile_app->add_option("--compare-samples", c.compare_samples, "samples measured layer by layer afterwards; 0: none")->check(whole_number(0))->capture_default_str();
+  compile_app->add_option("--sensitivity", c.sensitivity_samples, "on this many samples, also measure what every layer alone costs at the outputs (one float run per layer)")->check(whole_number(0));
   compile_app->add_flag("--try", c.try_advice, "try every advice out and say what it brings at the outputs");
   compile_app->add_option("-o,--output", c.output, "OUT of OUT.narrow, OUT.qdq.onnx, OUT.plan, OUT.report.json, OUT.html");
   compile_app->add_option("--plan", c.plan, "take this (edited) plan instead of making one");
@@ -157,7 +173,7 @@ Result<std::optional<Command>> parse_command_line(int argc, const char* const* a
   CLI::App* compare_app = app.add_subcommand("compare", "layer by layer and output by output");
   compare_app->add_option("first", compare.first, "ONNX file or artifact: the reference")->required();
   compare_app->add_option("second", compare.second, "ONNX file or artifact")->required();
-  compare_app->add_option("--sensitivity", compare.sensitivity, "on this many samples, also measure what every layer alone costs at the outputs (one float run per layer)")->check(CLI::NonNegativeNumber);
+  compare_app->add_option("--sensitivity", compare.sensitivity, "on this many samples, also measure what every layer alone costs at the outputs (one float run per layer)")->check(whole_number(0));
   compare_app->add_flag("--exact", compare.exact, "outputs must be equal bit for bit, else exit code 3");
   compare_app->add_option("--min-metric", raw.gates, "NAME=NUMBER, NAME one of sqnr, cosine, agreement: exit code 3 when an output is worse");
   add_data(compare_app, compare.data, true);
@@ -194,8 +210,14 @@ Result<std::optional<Command>> parse_command_line(int argc, const char* const* a
   add_common(targets_app, targets.common);
 
   std::vector<std::string> commands;
-  for (const CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) commands.push_back(sub->get_name());
-  if (argc < 2) return usage("no command given").with_help(fmt::format("one of: {}; `narrow --help` says more", join(commands, ", ")));
+  bool named = false;
+  for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) {
+    commands.push_back(sub->get_name());
+    named = named || std::any_of(argv, argv + argc, [&](const char* word) { return sub->get_name() == word; });
+    for (CLI::Option* option : sub->get_options([](const CLI::Option* o) { return o->get_expected_max() > 0; })) option->check(CLI::Validator(refuse_empty, ""));
+  }
+  const bool asks = std::any_of(argv, argv + argc, [](const std::string& word) { return word == "--help" || word == "-h" || word == "--version"; });
+  if (!named && !asks && (argc < 2 || argv[1][0] == '-')) return usage("no command given").with_help(fmt::format("one of: {}; `narrow --help` says more", join(commands, ", ")));
   const std::string first = argv[1];
   if (!first.starts_with("-") && std::find(commands.begin(), commands.end(), first) == commands.end()) {
     const std::string near = did_you_mean(first, commands);

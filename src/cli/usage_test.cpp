@@ -51,6 +51,40 @@ TEST(Usage, MissingAndIllFormedOptions) {
   expect("run net.onnx -q --data data.npy --mode int", "error: mode 'int' of a model needs a plan\n  help: --plan OUT.plan, as `narrow compile` writes it\n");
 }
 
+TEST(Usage, NumbersOutOfRangeAndEmptyValues) {
+  const Scene scene = Scene::ready();
+  const auto expect = [&](const std::string& arguments, const std::string& message) {
+    const Outcome outcome = scene.narrow(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << arguments;
+    EXPECT_EQ(outcome.out, "") << arguments;
+    EXPECT_TRUE(outcome.err.starts_with(message + "\n")) << arguments << "\n" << outcome.err;
+  };
+  expect("compile net.onnx --data data.npy --samples 0", "error: --samples: found '0', wanted a whole number of at least 1");
+  expect("compile net.onnx --data data.npy --samples 1e3", "error: --samples: found '1e3', wanted a whole number of at least 1");
+  expect("run net.onnx --data data.npy --first -1", "error: --first: found '-1', wanted a whole number of at least 0");
+  expect("check net.onnx --threads 100000", "error: --threads: found '100000', wanted a whole number from 1 to 256");
+  expect("compile net.onnx --data data.npy -o ''", "error: --output: the value is empty");
+  expect("compile net.onnx --data data.npy --plan ''", "error: --plan: the value is empty");
+  expect("compile ''", "error: model: the value is empty");
+  expect("-q", "error: no command given");
+  expect("--json", "error: no command given");
+}
+
+TEST(Usage, GatesAreReadBeforeAnythingIsRun) {
+  const Scene scene = Scene::ready();
+  for (const char* command : {"compile net.onnx --data data.npy -o out", "compare net.onnx net.onnx --data data.npy"}) {
+    for (const char* gate : {"=3", "sqnr=nan", "sqnr=", "sqnr", "speed=3"}) {
+      const Outcome outcome = scene.narrow(std::string(command) + " -q --min-metric " + gate);
+      EXPECT_EQ(outcome.exit_code, 2) << command << " " << gate;
+      EXPECT_EQ(outcome.out, "") << command << " " << gate;
+    }
+  }
+  EXPECT_EQ(scene.narrow("compile net.onnx --data data.npy -o out --compare-samples 0 --min-metric sqnr=3").exit_code, 2);
+  EXPECT_FALSE(scene.exists("out.narrow"));
+  EXPECT_EQ(scene.narrow("eval net.onnx -q --data data.npy --labels data.npy --min-metric top-7=3").err,
+            "error: unknown metric 'top-7' in --min-metric, wanted one of top-1, top-5, mAP@.5\n  help: did you mean 'top-1' or 'top-5'?\n");
+}
+
 TEST(Usage, HelpHasExamplesAndGoesToStdout) {
   const Scene scene;
   const Outcome all = scene.narrow("--help");

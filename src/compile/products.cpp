@@ -56,6 +56,10 @@ ProductPaths product_paths(const std::string& output) {
 }
 
 Status check_products_writable(const std::string& output) {
+  const fs::path stem(product_stem(output));
+  if (stem.filename().empty() || stem.filename() == "." || stem.filename() == "..") {
+    return error("output '{}' has no file name, wanted OUT of OUT.narrow, OUT.plan ...", output).with_help(fmt::format("for example -o {}", (stem.parent_path() / "net").string()));
+  }
   for (const std::string& path : all_paths(product_paths(output))) NARROW_TRY(check_writable(path));
   return {};
 }

@@ -149,10 +149,10 @@ void put(std::string* out, T value) {
   out->append(buffer, sizeof value);
 }
 
-// The fields that the local and the central record share: version 20, no flags, stored, 1980-01-01.
+// The fields that the local and the central record share: version 20, names in UTF-8, stored, 1980-01-01.
 void put_common(std::string* out, std::uint32_t crc, std::uint32_t size, std::uint16_t name) {
   put<std::uint16_t>(out, 20);
-  put<std::uint16_t>(out, 0);
+  put<std::uint16_t>(out, 0x800);
   put<std::uint16_t>(out, 0);
   put<std::uint16_t>(out, 0);
   put<std::uint16_t>(out, 0x21);

@@ -57,6 +57,14 @@ TEST(Npz, RoundTrips) {
   }
 }
 
+TEST(Npz, SaysThatNamesAreUtf8) {
+  const std::string path = test::temporary_folder() + "/a.npz";
+  test::must(write_npz(path, {{"größe", Tensor::scalar(1.0F)}}));
+  const std::string bytes = test::must(read_file(path));
+  EXPECT_EQ(bytes.substr(6, 2), std::string("\x00\x08", 2)) << "bit 11 of the flags; without it numpy reads code page 437";
+  EXPECT_EQ(test::must(read_npz(path))[0].first, "größe");
+}
+
 TEST(Npz, DamageIsAnErrorNeverACrash) {
   const std::string path = test::temporary_folder() + "/a.npz";
   const std::string whole = from_hex(kCompressed);

@@ -77,7 +77,7 @@ class DetectionScorer : public Scorer {
 
 Result<std::vector<std::int64_t>> labels_from_array(const Task& task, const Dataset& dataset) {
   const Tensor tensor = NARROW_TRY(read_npy(task.labels));
-  if (is_float(tensor.dtype())) return error("labels '{}' are {}, wanted integers", task.labels, name_of(tensor.dtype()));
+  if (is_float(tensor.dtype())) return error("labels '{}' are {}, wanted integers", task.labels, name_of(tensor.dtype())).with_help("give the class of every sample as a whole number");
   std::vector<std::int64_t> labels = tensor.to_ints();
   const auto wanted = static_cast<std::size_t>(task.first + dataset.size());
   if (labels.size() < wanted) {
@@ -102,14 +102,14 @@ Result<std::vector<std::int64_t>> labels_from_list(const Task& task, const Datas
     const std::string_view digits = space == std::string_view::npos ? std::string_view{} : trimmed.substr(space + 1);
     const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), label);
     if (digits.empty() || code != std::errc() || end != digits.data() + digits.size()) {
-      return error("a line of labels reads '{}', wanted \"FILE LABEL\"", trimmed).at({.file = task.labels, .line = number, .text = {}});
+      return error("a line of labels reads '{}', wanted \"FILE LABEL\"", trimmed).at({.file = task.labels, .line = number, .text = {}}).with_help("one line for each sample, its class behind the file's name; or an .npy of integers");
     }
     by_name[base_of(std::string(trim(trimmed.substr(0, space))))] = label;
   }
   std::vector<std::int64_t> labels;
   for (std::int64_t i = 0; i < dataset.size(); ++i) {
     const auto found = by_name.find(base_of(dataset.name_of(i)));
-    if (found == by_name.end()) return error("labels '{}' have no line for sample '{}'", task.labels, base_of(dataset.name_of(i)));
+    if (found == by_name.end()) return error("labels '{}' have no line for sample '{}'", task.labels, base_of(dataset.name_of(i))).with_help("one line \"FILE LABEL\" for each sample");
     labels.push_back(found->second);
   }
   return labels;

@@ -90,12 +90,14 @@ void ErrorMetrics::add_quantized(const Tensor& reference, const Tensor& other, c
 }
 
 double ErrorMetrics::sqnr_db() const {
+  if (elements_ == 0 && non_finite_ > 0) return -std::numeric_limits<double>::infinity();
   if (noise_ == 0) return std::numeric_limits<double>::infinity();
   if (signal_ == 0) return -std::numeric_limits<double>::infinity();
   return 10 * std::log10(signal_ / noise_);
 }
 
 double ErrorMetrics::cosine() const {
+  if (elements_ == 0 && non_finite_ > 0) return 0;
   if (signal_ == 0 && other_ == 0) return 1;
   if (signal_ == 0 || other_ == 0) return 0;
   return product_ / (std::sqrt(signal_) * std::sqrt(other_));

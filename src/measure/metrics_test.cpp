@@ -61,6 +61,13 @@ TEST(ErrorMetrics, NonFiniteIsCountedNotAveraged) {
   EXPECT_EQ(m.sqnr_db(), std::numeric_limits<double>::infinity());
 }
 
+TEST(ErrorMetrics, NothingFiniteIsNoAgreement) {
+  ErrorMetrics m;
+  m.add(vec({INFINITY, NAN}), vec({INFINITY, NAN}));
+  EXPECT_EQ(m.sqnr_db(), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(m.cosine(), 0);
+}
+
 TEST(ErrorMetrics, QuantizedOperandIsDequantized) {
   ErrorMetrics m;
   const QuantParams params = QuantParams::per_tensor(DType::kU8, 0.5F, 10);

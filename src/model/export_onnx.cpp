@@ -96,6 +96,15 @@ bool uses_16_bits(const Graph& graph) {
   return std::any_of(ids.begin(), ids.end(), [&](ValueId id) { return graph.value(id).dtype == DType::kI16 || graph.value(id).dtype == DType::kU16; });
 }
 
+int needed_opset(const Graph& graph) {
+  int opset = uses_16_bits(graph) ? kOpsetOf16Bits : kDefaultOpset;
+  for (const NodeId id : graph.order()) {
+    const OpDef& op = op_of(graph.node(id));
+    if (op.export_opset != nullptr) opset = std::max(opset, op.export_opset(graph.node(id)));
+  }
+  return opset;
+}
+
 // A Transposed copy that took over the name of a value, while the value itself is what the original model called so.
 void prefer_inner_names(Graph& graph) {
   for (const NodeId id : graph.order()) {
@@ -115,7 +124,7 @@ OnnxValueInfo info_of(const Value& value) {
 }
 
 OnnxModel to_model(const Graph& graph, int opset) {
-  OnnxModel model{.graph_name = graph.name, .ir_version = opset >= kOpsetOf16Bits ? 10 : 8, .opsets = {{"", opset}}, .nodes = {}, .initializers = {}, .inputs = {}, .outputs = {}};
+  OnnxModel model{.graph_name = graph.name, .ir_version = opset > 20 ? 10 : opset > 18 ? 9 : 8, .opsets = {{"", opset}}, .nodes = {}, .initializers = {}, .inputs = {}, .outputs = {}};
   for (const ValueId id : graph.inputs()) model.inputs.push_back(info_of(graph.value(id)));
   for (const ValueId id : graph.outputs()) model.outputs.push_back(info_of(graph.value(id)));
   for (const ValueId id : graph.live_values()) {
@@ -138,7 +147,7 @@ OnnxModel to_model(const Graph& graph, int opset) {
 
 Result<std::string> onnx_bytes(const Graph& source, const ExportOptions& options) {
   Graph graph = source;
-  const int opset = options.opset != 0 ? options.opset : (uses_16_bits(graph) ? kOpsetOf16Bits : kDefaultOpset);
+  const int opset = options.opset != 0 ? options.opset : needed_opset(graph);
   std::vector<NodeId> order(graph.order().begin(), graph.order().end());
   for (const NodeId id : order) NARROW_TRY(unfuse_activation(graph, id, options));
 

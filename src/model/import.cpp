@@ -273,7 +273,13 @@ class Importer {
         value = NARROW_TRY(append_inferred(graph_, {.name = name, .op = "Identity", .inputs = {value}, .origin = {name}}));
       }
       graph_.add_output(value);
-      claim_name(graph_, value, name);
+      const ValueId holder = graph_.find_value(name);
+      if (holder && holder != value && graph_.is_input(holder)) {
+        graph_.rename(value, name + ".copy");
+        diagnostics_.note(fmt::format("output '{}' is the input of that name; it is called '{}'", name, graph_.value(value).name));
+      } else {
+        claim_name(graph_, value, name);
+      }
     }
     return {};
   }

@@ -52,6 +52,22 @@ TEST(Import, DuplicateNamesAreMadeUniqueAndReadInFileOrder) {
   EXPECT_EQ(g.outputs()[0], g.node(g.order()[1]).outputs[0]);
 }
 
+TEST(Import, AnInputHandedOnKeepsItsName) {
+  OnnxModel model = model_of({node("r", "Relu", {"x"}, {"y"})});
+  model.outputs.push_back(info("x", {extent(1), extent(4)}));
+  const Graph g = imported(model);
+  EXPECT_EQ(g.value(g.inputs()[0]).name, "x") << "data are given by this name";
+  ASSERT_EQ(g.outputs().size(), 2U);
+  EXPECT_EQ(g.value(g.outputs()[1]).name, "x.copy");
+}
+
+TEST(Import, OutputsThatAnOperatorDoesNotHave) {
+  OnnxModel model = model_of({node("r", "Sigmoid", {"x"}, {"y"})});
+  model.nodes[0].outputs.push_back("z");
+  model.outputs.push_back(info("z", {extent(1), extent(4)}));
+  EXPECT_NE(error_of(model).find("node 'r' (Sigmoid): 2 outputs are wanted, only 1 are supported"), std::string::npos) << error_of(model);
+}
+
 TEST(Import, EveryUnsupportedNodeIsReportedAtOnce) {
   OnnxModel model = model_of({node("a", "Relu", {"x"}, {"h"}), node("b", "Frobnicate", {"h"}, {"i"}), node("c", "Relu", {"i"}, {"j"}), node("d", "Fancy", {"j"}, {"y"})});
   model.nodes[3].domain = "com.example";

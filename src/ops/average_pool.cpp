@@ -187,9 +187,15 @@ void run_integer(RunContext& ctx) {
   }
 }
 
+bool dilated(const Node& node) {
+  const auto dilations = node.attrs.get_ints("dilations");
+  return std::any_of(dilations.begin(), dilations.end(), [](std::int64_t d) { return d != 1; });
+}
+
+int export_opset(const Node& node) { return dilated(node) ? 19 : 13; }
+
 Status denormalize(RewriteContext& ctx) {
-  const auto dilations = ctx.node().attrs.get_ints("dilations");
-  if (std::all_of(dilations.begin(), dilations.end(), [](std::int64_t d) { return d == 1; })) ctx.attrs().erase("dilations");  // since opset 19
+  if (!dilated(ctx.node())) ctx.attrs().erase("dilations");
   NARROW_TRY(ctx.input_to_channels_first(0));
   const Shape y = ctx.graph.value(ctx.results[0]).shape;
   ctx.graph.set_type(ctx.results[0], {DType::kF32, {y[0], y[3], y[1], y[2]}});
@@ -204,6 +210,7 @@ constinit const OpDef op_average_pool{.name = "AveragePool",
                                       .channels_last = true,
                                       .normalize = normalize,
                                       .denormalize = denormalize,
+                                      .export_opset = export_opset,
                                       .infer = infer,
                                       .run = run,
                                       .absorb_producer = absorb_producer,

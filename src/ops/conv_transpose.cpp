@@ -162,16 +162,32 @@ void run_integer(RunContext& ctx) {
   });
 }
 
+// ONNX has one scale for each output channel within a group, not for each output channel: weights in groups are exported as
+// the real numbers that their codes stand for.
+std::optional<Tensor> real_weights(const Graph& graph, ValueId id) {
+  if (graph.value(id).is_constant()) return graph.value(id).constant;
+  const Node* source = graph.producer(id);
+  if (source == nullptr || op_of(*source).run == nullptr) return std::nullopt;
+  std::vector<Tensor> inputs, outputs{Tensor(DType::kF32, graph.value(id).shape)};
+  for (const ValueId in : source->inputs) {
+    if (in && !graph.value(in).is_constant()) return std::nullopt;
+    inputs.push_back(in ? graph.value(in).constant : Tensor());
+  }
+  RunContext ctx{*source, inputs, outputs};
+  op_of(*source).run(ctx);
+  return outputs[0];
+}
+
 Status denormalize(RewriteContext& ctx) {
   const Shape w = ctx.input(1).shape;
   const std::int64_t groups = ctx.node().attrs.get_int("group", 1);
   ctx.attrs().set("kernel_shape", std::vector<std::int64_t>{w[1], w[2]});
   if (groups == 1) {
     NARROW_TRY(permute_parameter(ctx, 1, {3, 0, 1, 2}));
-  } else if (ctx.input(1).is_constant()) {
-    ctx.graph.set_input(ctx.node_id, 1, ctx.graph.add_constant(ctx.input(1).name, to_onnx(ctx.input(1).constant, groups)));
   } else {
-    return error("weights in {} groups have no per-channel quantized form in ONNX", groups).with_help("export this layer in float, or with weights per tensor");
+    const auto weights = real_weights(ctx.graph, ctx.node().inputs[1]);
+    if (!weights) return error("the weights in {} groups are computed at run time, wanted constants", groups).with_help("export this layer in float");
+    ctx.graph.set_input(ctx.node_id, 1, ctx.graph.add_constant(ctx.input(1).name, to_onnx(*weights, groups)));
   }
   NARROW_TRY(ctx.input_to_channels_first(0));
   const Shape y = ctx.graph.value(ctx.results[0]).shape;

@@ -66,6 +66,32 @@ TEST(Denormalize, QuantizedWeightsAreTransposedAsIntegers) {
   EXPECT_EQ(graph.value(weights->inputs[0]).constant.shape(), (Shape{4, 2, 3, 3}));
 }
 
+TEST(Denormalize, QuantizedWeightsOfGroupedTransposedConvolutionsBecomeNumbers) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", DType::kF32, {1, 3, 3, 4});
+  NARROW_SEEDED(rng);
+  NodeSpec dequantize{.name = "w", .op = "DequantizeLinear", .inputs = {graph.add_constant("q", test::random_ints<std::int8_t>({6, 2, 2, 2}, rng, -127, 127)), graph.add_constant("s", test::random_tensor({6}, rng, 0.1F, 1)), graph.add_constant("z", Tensor::zeros(DType::kI8, {6}))}};
+  dequantize.attrs.set("axis", Attr(std::int64_t{0}));
+  const ValueId w = test::must(append_inferred(graph, std::move(dequantize)));
+  NodeSpec conv{.name = "y", .op = "ConvTranspose", .inputs = {x, w}};
+  conv.attrs.set("group", 2);
+  graph.add_output(test::must(append_inferred(graph, std::move(conv))));
+  const Tensor data = test::random_tensor({1, 3, 3, 4}, rng), want = run(graph, {data});
+  test::must(test::rewrite_all(graph, &OpDef::denormalize));
+  EXPECT_EQ(graph.value(graph.node(graph.find_node("y")).inputs[1]).constant.shape(), (Shape{4, 3, 2, 2}));
+  test::must(test::rewrite_all(graph, &OpDef::normalize));
+  EXPECT_LT(test::max_abs_difference(run(graph, {data}), want), 1e-5);
+}
+
+TEST(Normalize, KernelShapeMustBeThatOfTheWeights) {
+  NARROW_SEEDED(rng);
+  Attrs attrs;
+  attrs.set("kernel_shape", std::vector<std::int64_t>{5, 5});
+  const Tensor map = test::random_tensor({1, 2, 8, 8}, rng);
+  const auto conv = normalized_op("Conv", attrs, {{map}, constant(test::random_tensor({3, 2, 3, 3}, rng))});
+  EXPECT_EQ(conv.error().message, "kernel_shape [5,5] contradicts the weights, whose window is [3,3]");
+}
+
 TEST(Normalize, GemmTakesEverySpelling) {
   NARROW_SEEDED(rng);
   const Tensor a = test::random_tensor({3, 4}, rng), b = test::random_tensor({4, 2}, rng), c = test::random_tensor({3, 1}, rng);

@@ -23,7 +23,8 @@ Status check(RewriteContext& ctx, std::int64_t& block) {
   NARROW_TRY(expect_inputs(ctx.node(), 1));
   block = ctx.node().attrs.get_int("blocksize");
   if (ctx.input(0).shape.size() != 4) return error("the input has shape {}, wanted 4 axes", to_string(ctx.input(0).shape));
-  if (block < 1) return error("blocksize is {}, wanted at least 1", block);
+  constexpr std::int64_t kLargest = 1 << 15;
+  if (block < 1 || block > kLargest) return error("blocksize is {}, wanted 1 to {}", block, kLargest);
   return {};
 }
 

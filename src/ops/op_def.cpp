@@ -47,13 +47,13 @@ const OpDef& op_of(const Node& node) {
 
 namespace {
 
-// Extents of a tensor that could exist. Parameters of a damaged model may give negative and enormous ones.
-bool is_possible(const Shape& shape) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
-  std::int64_t count = 1;
+// No extent is negative and the product stays below 2^33, so that sizes and offsets in bytes fit 64 bits everywhere.
+bool is_plausible(const Shape& shape) {
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 33;
+  std::int64_t total = 1;
   for (const std::int64_t extent : shape) {
-    if (extent < 0 || extent > kMost || (extent > 0 && count > kMost / extent)) return false;
-    count *= extent;
+    if (extent < 0 || (extent > 0 && total > kMostElements / extent)) return false;
+    if (extent > 0) total *= extent;  // an extent of 0 must not hide the others
   }
   return true;
 }
@@ -68,7 +68,7 @@ Status infer_node(Graph& graph, NodeId id) {
   if (!types) return tl::unexpected<Error>(std::move(types.error()).in(fmt::format("node '{}' ({})", node.name, node.op)));
   if (types->size() < node.outputs.size()) return error("node '{}' ({}): {} outputs are wanted, only {} are supported", node.name, node.op, node.outputs.size(), types->size());
   for (const TensorType& type : *types) {
-    if (!is_possible(type.shape)) return error("node '{}' ({}): the result would have the impossible shape {}", node.name, node.op, to_string(type.shape));
+    if (!is_plausible(type.shape)) return error("node '{}' ({}): the output would have the shape {}", node.name, node.op, to_string(type.shape)).with_help("look at the attributes of this node: no network computes that much");
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) graph.set_type(node.outputs[i], std::move((*types)[i]));
   return {};

@@ -123,6 +123,7 @@ struct OpDef {
 
   Status (*normalize)(RewriteContext& ctx) = nullptr;
   Status (*denormalize)(RewriteContext& ctx) = nullptr;  // to ONNX opset 13 form (ctx.opset may be 21 for int16)
+  int (*export_opset)(const Node& node) = nullptr;       // operator set that the ONNX form of this node needs, where that is above 13
   // Types of the outputs; errors name what is ill-formed (wrong rank, mismatched extents), without the node's name.
   Result<std::vector<TensorType>> (*infer)(const Graph& graph, const Node& node) = nullptr;
 

@@ -52,6 +52,8 @@ Status normalize_window(RewriteContext& ctx, const std::vector<std::int64_t>& ke
   if (strides.size() != rank || dilations.size() != rank || pads.size() != 2 * rank) {
     return error("strides {}, dilations {} and pads {} do not fit a window of {} axes", to_string(strides), to_string(dilations), to_string(pads), rank);
   }
+  const auto stated = attrs.get_ints("kernel_shape", kernel);
+  if (stated != kernel) return error("kernel_shape {} contradicts the weights, whose window is {}", to_string(stated), to_string(kernel)).with_help("the model is damaged: export it again");
   for (std::size_t d = 0; d < rank; ++d) {
     if (strides[d] < 1 || dilations[d] < 1 || kernel[d] < 1) return error("kernel {}, strides {} and dilations {} must be at least 1", to_string(kernel), to_string(strides), to_string(dilations));
     if (pads[d] < 0 || pads[d + rank] < 0) return error("pads {} are negative, wanted at least 0", to_string(pads)).with_help("crop with Slice before the operator instead");

@@ -6,7 +6,7 @@
 //   constant "conv1" 1 i8 narrow axis=0 scale=0.01,0.02 zp=0 by "..."        node, input
 //   island "softmax" by "Softmax has no integer form"
 //   note "..."
-// Names are quoted, with \" \\ \n inside. A zp list may be one number for all. '#' begins a comment line.
+// Names are quoted, with \" \\ \n \t \r \xNN inside. A zp list may be one number for all. '#' begins a comment line.
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -17,16 +17,6 @@
 
 namespace narrow {
 namespace {
-
-std::string in_quotes(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') out += "\\n";
-    else out += c;
-  }
-  return out + '"';
-}
 
 std::string text_of(const QuantParams& p) {
   std::string out(name_of(p.dtype));
@@ -62,16 +52,13 @@ class Line {
       }
       Token t{.text = {}, .is_quoted = s[i] == '"', .column = static_cast<int>(i) + 1};
       if (t.is_quoted) {
-        for (++i; i < s.size() && s[i] != '"'; ++i) {
-          if (s[i] == '\\' && i + 1 < s.size()) {
-            ++i;
-            t.text += s[i] == 'n' ? '\n' : s[i];
-          } else {
-            t.text += s[i];
-          }
-        }
-        if (i == s.size()) return fail("the quoted text has no end", t);
+        const std::size_t begin = i;
+        for (++i; i < s.size() && s[i] != '"'; ++i) i += s[i] == '\\' && i + 1 < s.size() ? 1 : 0;
+        if (i >= s.size()) return fail("the quoted text has no end", t, "close it with '\"'");
         ++i;
+        auto text = unquoted(std::string_view(s).substr(begin, i - begin));
+        if (!text) return fail("unknown escape in the quoted text", t, "the escapes are \\\" \\\\ \\n \\t \\r \\xNN");
+        t.text = std::move(*text);
       } else {
         while (i < s.size() && s[i] != ' ' && s[i] != '\t' && s[i] != '\r') t.text += s[i++];
       }
@@ -219,11 +206,11 @@ Status read_entry(Line& line, Plan* plan) {
 }  // namespace
 
 std::string Plan::to_text() const {
-  std::string out = fmt::format("narrow plan 1\ngraph {}\ntarget {}\n", hash_to_string(graph_hash), in_quotes(target));
-  for (const ActivationPlan& a : activations) out += fmt::format("activation {} {} by {}\n", in_quotes(a.value), text_of(a.params), in_quotes(a.decided_by));
-  for (const ConstantPlan& c : constants) out += fmt::format("constant {} {} {} by {}\n", in_quotes(c.node), c.slot, text_of(c.params), in_quotes(c.decided_by));
-  for (const IslandPlan& i : islands) out += fmt::format("island {} by {}\n", in_quotes(i.node), in_quotes(i.reason));
-  for (const std::string& n : notes) out += fmt::format("note {}\n", in_quotes(n));
+  std::string out = fmt::format("narrow plan 1\ngraph {}\ntarget {}\n", hash_to_string(graph_hash), quoted(target));
+  for (const ActivationPlan& a : activations) out += fmt::format("activation {} {} by {}\n", quoted(a.value), text_of(a.params), quoted(a.decided_by));
+  for (const ConstantPlan& c : constants) out += fmt::format("constant {} {} {} by {}\n", quoted(c.node), c.slot, text_of(c.params), quoted(c.decided_by));
+  for (const IslandPlan& i : islands) out += fmt::format("island {} by {}\n", quoted(i.node), quoted(i.reason));
+  for (const std::string& n : notes) out += fmt::format("note {}\n", quoted(n));
   return out;
 }
 
@@ -233,7 +220,7 @@ Result<Plan> Plan::from_text(std::string_view text, const std::string& file) {
   for (const std::string& raw : split(text, '\n')) {
     ++number;
     if (number == 1) {
-      if (trim(raw) != "narrow plan 1") return error("'{}' is not a plan of this version: it begins with '{}', wanted 'narrow plan 1'", file, raw.substr(0, 40));
+      if (trim(raw) != "narrow plan 1") return error("'{}' is not a plan of this version: it begins with '{}', wanted 'narrow plan 1'", file, raw.substr(0, 40)).with_help("give OUT.plan, as `narrow compile` writes it");
       continue;
     }
     Line line(raw, file, number);

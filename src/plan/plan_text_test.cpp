@@ -47,6 +47,18 @@ note "something was done"
   EXPECT_NE(other.hash(), p.hash());
 }
 
+TEST(PlanText, AnyNameSurvives) {
+  Plan p = sample_plan();
+  std::string every;
+  for (int c = 0; c < 256; ++c) every += static_cast<char>(c);
+  p.activations[0].value = every;
+  p.constants[0].node = "a\r";
+  p.islands[0].node = "\\\"\t";
+  const std::string text = p.to_text();
+  for (const char c : text) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
+  EXPECT_EQ(must(Plan::from_text(text, "p")), p);
+}
+
 TEST(PlanText, CommentsAndBlankLinesAreForPeople) {
   const Plan p = must(Plan::from_text("narrow plan 1\n\n# by hand\n  graph 0000000000000001\r\ntarget \"t\"\nactivation  \"x\"  u8 zp=3 scale=2 by \"me\"\n", "p"));
   EXPECT_EQ(p.graph_hash, 1U);
@@ -66,6 +78,8 @@ TEST(PlanText, ErrorsNameFileLineAndColumn) {
   EXPECT_NE(fails("activation \"x\" f16 scale=1 zp=0 by \"me\"").find("'f16' is not a quantized type"), std::string::npos);
   EXPECT_NE(fails("activation \"x\" i8 scale=1 zp=0").find("the line ends, wanted 'by'"), std::string::npos);
   EXPECT_NE(fails("activation \"x i8").find("the quoted text has no end"), std::string::npos);
+  EXPECT_NE(fails("activation \"x\\").find("the quoted text has no end"), std::string::npos);
+  EXPECT_NE(fails("activation \"\\q\" i8").find("unknown escape in the quoted text"), std::string::npos);
   EXPECT_NE(fails("activation x i8 scale=1 zp=0 by \"me\"").find("found 'x', wanted a value's name, in quotes"), std::string::npos);
   EXPECT_NE(fails("activation \"x\" i8 scale=1,2 zp=0 by \"me\"").find("2 scales without an axis"), std::string::npos);
   EXPECT_NE(fails("aktivation \"x\"").find("unknown kind of entry 'aktivation'"), std::string::npos);
