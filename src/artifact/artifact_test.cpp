@@ -151,5 +151,43 @@ TEST(Artifact, AFailedWriteLeavesTheOldFile) {
   ASSERT_FALSE(other.has_value());
 }
 
+// Checksums only say that the file is as it was written.
+TEST(Artifact, NetworksThatDoNotFitTheirOperatorsAreRefused) {
+  const auto expect = [](const std::string& text, const std::string& message) {
+    ArtifactContents c = sample();
+    c.graph = test::must(parse_graph(text));
+    const auto result = parse(artifact_bytes(c));
+    EXPECT_EQ(result ? "accepted" : result.error().message, "artifact 'a.narrow': " + message) << text;
+  };
+  const std::string in = "graph \"g\" in %x: u8[1,4,4,2] q(0.1, 3) ", out = " out %y", rescale = ", %m: i32[3] = fill(1073741824), %s: i32[3] = fill(40)";
+  const auto conv = [&](const std::string& inputs, const std::string& attributes = "pads=[1,1,1,1], x_zero_point=3") {
+    return in + "%y: u8[1,4,4,3] q(0.1, 0) = qconv(" + inputs + ") {" + attributes + "}" + out;
+  };
+  const std::string weights = "%x, %w: i8[3,3,3,2] = rand(1), _";
+  expect(conv("%x, %w: i8[3,3,3,4] = rand(1), _" + rescale), "node 'y' (qconv): input has 2 channels, weights [3,3,3,4] in 1 groups want 4");
+  expect(conv("%x"), "node 'y' (qconv): the weights are missing");
+  expect(conv("_, %w: i8[3,3,3,2] = rand(1), _" + rescale), "node 'y' (qconv): input 0 is missing");
+  expect(conv("%x, %w: i16[3,3,3,2] = rand(1), _" + rescale), "node 'y' (qconv): input 1 ('w') is i16, wanted i8");
+  expect(conv("%x, %w: i8[3,3,3,2] = rand(1), %b: i32[2] = rand(1)" + rescale), "node 'y' (qconv): input 2 ('b') has 2 elements, wanted 3");
+  expect(conv(weights + ", %m: i32[1] = fill(1), %s: i32[1] = fill(40)"), "node 'y' (qconv): input 3 ('m') has 1 elements, wanted 3");
+  expect(conv(weights + ", %m: i32[3] = fill(1), %s: i32[3] = fill(63)"), "node 'y' (qconv): 's' holds the shift 63, wanted 1 to 62");
+  expect(conv(weights + rescale, "rounding=\"float_rne\""), "node 'y' (qconv): input 5 is missing");
+  expect(conv(weights + rescale, "rounding=\"up\""), "node 'y' (qconv): the rounding 'up' is unknown");
+  expect(conv(weights + rescale, "pads=\"x\""), "node 'y' (qconv): attribute 'pads' is a string, wanted a list of integers");
+  expect(conv(weights + rescale, "pads=[1,1]"), "node 'y' (qconv): pads are [1,1], wanted 4 numbers from 0 to 1048576");
+  expect(conv(weights + rescale, "pads=[9223372036854775807,1,1,1]"), "node 'y' (qconv): pads are [9223372036854775807,1,1,1], wanted 4 numbers from 0 to 1048576");
+  expect(conv(weights + rescale, "strides=[0,1]"), "node 'y' (qconv): strides are [0,1], wanted 2 numbers from 1 to 1048576");
+  expect(conv(weights + rescale, "x_zero_point=256"), "node 'y' (qconv): attribute 'x_zero_point' is 256, wanted 0 to 255");
+  expect(conv(weights + rescale, "y_min=9, y_max=8"), "node 'y' (qconv): y_min 9 is above y_max 8");
+  expect(conv(weights + rescale, "pads=[0,0,0,0]"), "node 'y' (qconv): 'y' is declared u8[1,4,4,3], the operator gives u8[1,2,2,3]");
+  expect(in + "%y: u8[1,4,4,2] q(0.1, 3) = qlut(%x, %t: u8[255] = rand(1))" + out, "node 'y' (qlut): input 1 ('t') has 255 elements, wanted 256");
+  expect(in + "%y: u8[1,4,4,4] q(0.1, 3) = Concat(%x, %x) {axis=-1}" + out, "node 'y' (Concat): axis -1 counts from the end");
+  expect(in + "%y: u8[1,4,4,2] q(0.1, 3) = Transpose(%x) {perm=[0,1,2,4]}" + out, "node 'y' (Transpose): perm [0,1,2,4] is no permutation of the 4 axes of shape [1,4,4,2]");
+  expect(in + "%y: u8[1,4,4,2] q(0.1, 3) = Slice(%x) {starts=[0,1,0,0], ends=[1,5,4,2], steps=[1,1,1,1]}" + out, "node 'y' (Slice): start 1, end 5 and step 1 do not fit axis 1 of shape [1,4,4,2]");
+  expect(in + "%y: u8[1,4,4,2] q(0.1, 3) = Relu(%x)" + out, "node 'y' (Relu): the input is u8, wanted f32");
+  expect(in + "%y: u8[1,4,4,2] q(0.1, 3, i16) = Identity(%x)" + out, "'y' is u8, which its scale does not fit");
+  expect("graph \"g\" in %x: f32[1,4] %y: f32[1,2] = Gemm(%x, %w: f32[2,4] = rand(1)) {activation=\"Nonsense\"}" + out, "node 'y' (Gemm): the fused activation 'Nonsense' is unknown");
+}
+
 }  // namespace
 }  // namespace narrow

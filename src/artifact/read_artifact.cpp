@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "graph/text.h"
 #include "ops/op_def.h"
+#include "ops/verify_network.h"
 
 namespace narrow {
 namespace {
@@ -121,10 +122,11 @@ Status check_operators(const Graph& graph) {
     const Node& node = graph.node(id);
     const OpDef* op = find_op(node.op);
     if (op == nullptr || (op->run == nullptr && op->prepare == nullptr && !op->view)) unknown.push_back(fmt::format("node '{}': operator '{}'", node.name, node.op));
-    else if (node.inputs.size() < op->min_inputs) return error("node '{}' ({}) has {} inputs, wanted at least {}", node.name, node.op, node.inputs.size(), op->min_inputs).with_help(kDamaged);
   }
-  if (unknown.empty()) return {};
-  return error("{} nodes use operators that this runtime does not have", unknown.size()).with_notes(std::move(unknown)).with_help(kNewer);
+  if (!unknown.empty()) return error("{} nodes use operators that this runtime does not have", unknown.size()).with_notes(std::move(unknown)).with_help(kNewer);
+  auto status = verify_network(graph);
+  if (!status) status.error().help = kDamaged;
+  return status;
 }
 
 Result<Artifact> parse(std::span<const std::byte> bytes, const std::string& name, std::shared_ptr<const void> keep_alive) {

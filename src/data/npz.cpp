@@ -149,17 +149,29 @@ void put(std::string* out, T value) {
   out->append(buffer, sizeof value);
 }
 
-// The fields that the local and the central record share: version 20, names in UTF-8, stored, 1980-01-01.
-void put_common(std::string* out, std::uint32_t crc, std::uint32_t size, std::uint16_t name) {
+bool is_utf8(const std::string& text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto first = static_cast<unsigned char>(text[i++]);
+    if (first >= 0x80 && (first < 0xc2 || first > 0xf4)) return false;
+    for (int more = first < 0x80 ? 0 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3; more > 0; --more, ++i) {
+      if (i >= text.size() || (static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return false;
+    }
+  }
+  return true;
+}
+
+// The fields that the local and the central record share: version 20, stored, 1980-01-01. Bit 11
+// of the flags says that the name is UTF-8; without it readers take code page 437.
+void put_common(std::string* out, std::uint32_t crc, std::uint32_t size, const std::string& name) {
   put<std::uint16_t>(out, 20);
-  put<std::uint16_t>(out, 0x800);
+  put<std::uint16_t>(out, is_utf8(name) ? 0x800 : 0);
   put<std::uint16_t>(out, 0);
   put<std::uint16_t>(out, 0);
   put<std::uint16_t>(out, 0x21);
   put(out, crc);
   put(out, size);
   put(out, size);
-  put(out, name);
+  put(out, static_cast<std::uint16_t>(name.size()));
   put<std::uint16_t>(out, 0);
 }
 
@@ -202,11 +214,11 @@ Status write_npz(const std::string& path, const NamedTensors& tensors) {
     const auto crc = static_cast<std::uint32_t>(crc32_z(seed, static_cast<const Bytef*>(tensor.raw()), tensor.bytes()));
     std::string& local = heads.emplace_back();
     put(&local, kLocalRecord);
-    put_common(&local, crc, static_cast<std::uint32_t>(size), static_cast<std::uint16_t>(name.size()));
+    put_common(&local, crc, static_cast<std::uint32_t>(size), name);
     local += name + header;
     put(&directory, kCentralRecord);
     put<std::uint16_t>(&directory, 20);
-    put_common(&directory, crc, static_cast<std::uint32_t>(size), static_cast<std::uint16_t>(name.size()));
+    put_common(&directory, crc, static_cast<std::uint32_t>(size), name);
     for (int i = 0; i < 3; ++i) put<std::uint16_t>(&directory, 0);  // comment, disk, internal attributes
     put<std::uint32_t>(&directory, 0);
     put(&directory, static_cast<std::uint32_t>(offset));

@@ -63,6 +63,9 @@ TEST(Npz, SaysThatNamesAreUtf8) {
   const std::string bytes = test::must(read_file(path));
   EXPECT_EQ(bytes.substr(6, 2), std::string("\x00\x08", 2)) << "bit 11 of the flags; without it numpy reads code page 437";
   EXPECT_EQ(test::must(read_npz(path))[0].first, "größe");
+  test::must(write_npz(path, {{"gr\xf6\xdf", Tensor::scalar(1.0F)}}));
+  EXPECT_EQ(test::must(read_file(path)).substr(6, 2), std::string("\x00\x00", 2)) << "these bytes are not UTF-8, and readers would fail";
+  EXPECT_EQ(test::must(read_npz(path))[0].first, "gr\xf6\xdf");
 }
 
 TEST(Npz, DamageIsAnErrorNeverACrash) {

@@ -3,6 +3,7 @@
 #include "base/clones.h"
 
 #include <bit>
+#include <limits>
 
 namespace narrow {
 namespace {
@@ -10,10 +11,11 @@ namespace {
 #define NARROW_INLINE inline __attribute__((always_inline))
 
 // exp(x) = 2^n * exp(r), |r| <= ln(2)/2, r by a two-part ln 2, exp(r) by its Taylor polynomial of degree 7 (remainder
-// r^8/8! < 6e-9).
-NARROW_INLINE float exp_of(float x) {
-  x = x < -87.0F ? -87.0F : x;
-  x = x > 88.0F ? 88.0F : x;
+// r^8/8! < 6e-9). Infinity where exp(x) is beyond the largest float; exp(-87), the smallest normal one, from there down.
+NARROW_INLINE float exp_of(float argument) {
+  constexpr float kOverflow = 88.7228394F, kLargest = 88.722F;  // up to the latter p stays below 1 where n is 128
+  float x = argument < -87.0F ? -87.0F : argument;
+  x = x > kLargest ? kLargest : x;
   constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
   const float shifted = x * 1.44269504F + kRound;
   const float n = shifted - kRound;
@@ -26,8 +28,9 @@ NARROW_INLINE float exp_of(float x) {
   p = p * r + 0.5F;
   p = p * r + 1.0F;
   p = p * r + 1.0F;
-  const std::int32_t exponent = (std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(kRound)) << 23;
-  return std::bit_cast<float>(std::bit_cast<std::int32_t>(p) + exponent);
+  const std::int32_t exponent = static_cast<std::int32_t>(static_cast<std::uint32_t>(std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(kRound)) << 23);
+  const float y = std::bit_cast<float>(static_cast<std::int32_t>(static_cast<std::uint32_t>(std::bit_cast<std::int32_t>(p)) + static_cast<std::uint32_t>(exponent)));
+  return argument > kOverflow ? std::numeric_limits<float>::infinity() : y;
 }
 
 NARROW_INLINE float sigmoid_of(float x) { return 1.0F / (1.0F + exp_of(-x)); }

@@ -1,6 +1,7 @@
 // Add and Sub, with a clamp fused in; the integer operator qadd serves both (specs/numerics.md § 2.3).
 #include "ops/binary.h"
 #include "ops/integer_binary.h"
+#include "ops/integer_inputs.h"
 #include "ops/recognize.h"
 
 namespace narrow {
@@ -100,6 +101,11 @@ Status lower(LowerContext& ctx, int sign_b) {
 Status lower_add(LowerContext& ctx) { return lower(ctx, 1); }
 Status lower_sub(LowerContext& ctx) { return lower(ctx, -1); }
 
+Result<std::vector<TensorType>> infer_codes(const Graph& graph, const Node& node) {
+  NARROW_TRY(IntegerInputs(graph, node).integer("left_shift", 0, 20).integer("sign_b", -1, 1).status());
+  return narrow::infer_codes(graph, node, 3);
+}
+
 }  // namespace
 
 extern const OpDef op_add;
@@ -128,6 +134,6 @@ constinit const OpDef op_sub{.name = "Sub",
                              .lower = lower_sub};
 
 extern const OpDef op_qadd;
-constinit const OpDef op_qadd{.name = "qadd", .summary = "a + b or a - b of integer codes", .min_inputs = 2, .onnx = false, .infer = infer_codes, .run = run_codes<SumOfCodes>, .prepare = prepare_codes<SumOfCodes>};
+constinit const OpDef op_qadd{.name = "qadd", .summary = "a + b or a - b of integer codes", .onnx = false, .infer = infer_codes, .run = run_codes<SumOfCodes>, .prepare = prepare_codes<SumOfCodes>};
 
 }  // namespace narrow

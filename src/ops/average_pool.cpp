@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
+#include "ops/integer_inputs.h"
 #include "ops/integer_output.h"
 #include "ops/window.h"
 
@@ -20,6 +21,7 @@ Status normalize(RewriteContext& ctx) {
 Result<Shape> pooled_shape(const Graph& graph, const Node& node) {
   const Shape& x = graph.value(node.inputs[0]).shape;
   if (x.size() != 4) return error("input {} must have four axes", to_string(x));
+  NARROW_TRY(check_window(node.attrs));
   const SlidingWindow window = read_window(node.attrs);
   const std::int64_t h = NARROW_TRY(window_count(window, 0, x[1]));
   const std::int64_t w = NARROW_TRY(window_count(window, 1, x[2]));
@@ -138,7 +140,10 @@ bool one_window(const Attrs& attrs, const Shape& x) {
 }
 
 Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) {
-  return std::vector<TensorType>{{graph.value(node.inputs[0]).dtype, NARROW_TRY(pooled_shape(graph, node))}};
+  Shape shape = NARROW_TRY(pooled_shape(graph, node));
+  const SlidingWindow window = read_window(node.attrs);
+  NARROW_TRY(IntegerInputs(graph, node).codes(0).rescales(1, window.kernel[0] * window.kernel[1]).zero_point("x_zero_point", 0).grid().status());
+  return std::vector<TensorType>{{graph.value(node.inputs[0]).dtype, std::move(shape)}};
 }
 
 template <typename T>

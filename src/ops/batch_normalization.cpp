@@ -38,7 +38,10 @@ Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
   const Value& x = graph.value(node.inputs[0]);
   const int axis = NARROW_TRY(normalize_axis(node.attrs.get_int("axis", 1), x.shape.size()));
   const std::int64_t channels = x.shape[static_cast<std::size_t>(axis)];
-  if (element_count(graph.value(node.inputs[1]).shape) != channels) return error("scale has shape {}, wanted {} channels", to_string(graph.value(node.inputs[1]).shape), channels);
+  for (const std::size_t i : {1, 2}) {
+    const Shape& part = graph.value(node.inputs[i]).shape;
+    if (element_count(part) != channels) return error("{} has shape {}, wanted {} channels", i == 1 ? "scale" : "shift", to_string(part), channels);
+  }
   return std::vector<TensorType>{{DType::kF32, x.shape}};
 }
 
@@ -85,7 +88,7 @@ Status denormalize(RewriteContext& ctx) {
 
 extern const OpDef op_batch_normalization;
 constinit const OpDef op_batch_normalization{.name = "BatchNormalization",
-                                             .summary = "per-channel scale and shift", .min_inputs = 5, .real_inputs = 5,
+                                             .summary = "per-channel scale and shift", .min_inputs = 3, .real_inputs = 5,
                                              .normalize = normalize,
                                              .denormalize = denormalize,
                                              .infer = infer,

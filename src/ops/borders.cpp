@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "kernels/elementwise_u8.h"
 #include "kernels/lut.h"
+#include "ops/integer_inputs.h"
 #include "ops/lower_context.h"
 #include "ops/op_def.h"
 
@@ -33,13 +34,35 @@ void with_grid(DType dtype, const Fn& fn) {
 
 std::int32_t int_attr(const Node& node, std::string_view key) { return static_cast<std::int32_t>(node.attrs.get_int(key)); }
 
+bool is_grid(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8 || dtype == DType::kU16 || dtype == DType::kI16; }
+
 // Attribute "dtype" says the output's type.
 Result<std::vector<TensorType>> infer_grid(const Graph& graph, const Node& node) {
   const auto dtype = dtype_from_name(node.attrs.get_string("dtype"));
-  if (!dtype) return error("attribute dtype is '{}', wanted u8, i8, u16 or i16", node.attrs.get_string("dtype"));
+  if (!dtype || !is_grid(*dtype)) return error("attribute dtype is '{}', wanted u8, i8, u16 or i16", node.attrs.get_string("dtype"));
+  IntegerInputs in(graph, node);
+  const QuantParams grid = QuantParams::per_tensor(*dtype, 1, 0);
+  for (const char* key : {"zero_point", "y_zero_point", "y_min", "y_max"}) in.integer(key, grid.qmin(), grid.qmax());
+  NARROW_TRY(in.status());
+  if (node.attrs.get_int("y_min") > node.attrs.get_int("y_max")) return error("y_min {} is above y_max {}", node.attrs.get_int("y_min"), node.attrs.get_int("y_max"));
   return std::vector<TensorType>{{*dtype, graph.value(node.inputs[0]).shape}};
 }
+Result<std::vector<TensorType>> infer_quantize(const Graph& graph, const Node& node) {
+  const Value& x = graph.value(node.inputs[0]);
+  if (x.dtype != DType::kF32) return error("the input is {}, wanted f32", name_of(x.dtype));
+  return infer_grid(graph, node);
+}
+Result<std::vector<TensorType>> infer_requantize(const Graph& graph, const Node& node) {
+  const Value& x = graph.value(node.inputs[0]);
+  if (!is_grid(x.dtype)) return error("the input is {}, wanted u8, i8, u16 or i16", name_of(x.dtype));
+  const QuantParams grid = QuantParams::per_tensor(x.dtype, 1, 0);
+  NARROW_TRY(IntegerInputs(graph, node).rescales(1, 1, false).integer("x_zero_point", grid.qmin(), grid.qmax()).status());
+  return infer_grid(graph, node);
+}
 Result<std::vector<TensorType>> infer_real(const Graph& graph, const Node& node) {
+  const DType from = graph.value(node.inputs[0]).dtype;
+  if (!is_grid(from)) return error("the input is {}, wanted u8, i8, u16 or i16", name_of(from));
+  NARROW_TRY(IntegerInputs(graph, node).integer("zero_point", INT16_MIN, UINT16_MAX).status());
   return std::vector<TensorType>{{DType::kF32, graph.value(node.inputs[0]).shape}};
 }
 
@@ -151,13 +174,13 @@ void set_grid(Attrs& attrs, const QuantParams& to) {
 }  // namespace
 
 extern const OpDef op_quantize;
-constinit const OpDef op_quantize{.name = "quantize", .summary = "real numbers onto an integer grid", .onnx = false, .infer = infer_grid, .run = run_quantize, .prepare = prepare_u8<QuantizeU8>};
+constinit const OpDef op_quantize{.name = "quantize", .summary = "real numbers onto an integer grid", .onnx = false, .infer = infer_quantize, .run = run_quantize, .prepare = prepare_u8<QuantizeU8>};
 
 extern const OpDef op_dequantize;
 constinit const OpDef op_dequantize{.name = "dequantize", .summary = "real numbers of an integer grid", .onnx = false, .infer = infer_real, .run = run_dequantize, .prepare = prepare_u8<DequantizeU8>};
 
 extern const OpDef op_requantize;
-constinit const OpDef op_requantize{.name = "requantize", .summary = "from one integer grid to another", .onnx = false, .infer = infer_grid, .run = run_requantize, .prepare = prepare_u8<RequantizeU8>};
+constinit const OpDef op_requantize{.name = "requantize", .summary = "from one integer grid to another", .onnx = false, .infer = infer_requantize, .run = run_requantize, .prepare = prepare_u8<RequantizeU8>};
 
 NodeSpec quantize_spec(ValueId x, const QuantParams& to) {
   NodeSpec spec{.name = {}, .op = "quantize", .inputs = {x}};

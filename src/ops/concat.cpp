@@ -19,6 +19,8 @@ Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
   NARROW_TRY(expect_inputs(node, 1));
   const Value& first = graph.value(node.inputs[0]);
   const auto axis = static_cast<std::size_t>(NARROW_TRY(normalize_axis(node.attrs.get_int("axis"), first.shape.size())));
+  if (node.attrs.get_int("axis") < 0) return error("axis {} counts from the end", node.attrs.get_int("axis"));
+  NARROW_TRY(expect_inputs(node, node.inputs.size()));
   Shape shape = first.shape;
   shape[axis] = 0;
   for (const ValueId in : node.inputs) {

@@ -33,6 +33,8 @@ Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
   if (groups < 1 || w.shape[3] * groups != x.shape[3] || w.shape[0] % groups != 0) {
     return error("input has {} channels, weights {} in {} groups want {}", x.shape[3], to_string(w.shape), groups, w.shape[3] * groups);
   }
+  if (w.shape[1] < 1 || w.shape[2] < 1) return error("the weights {} have an empty window", to_string(w.shape));
+  NARROW_TRY(check_window(node.attrs));
   const SlidingWindow window = read_window(node.attrs, w.shape[1], w.shape[2]);
   const std::int64_t h = NARROW_TRY(window_count(window, 0, x.shape[1]));
   const std::int64_t width = NARROW_TRY(window_count(window, 1, x.shape[2]));
@@ -90,6 +92,7 @@ Status lower(LowerContext& ctx) { return lower_linear(ctx, "qconv", {"strides", 
 // --- qconv: acc = bias + sum (x - x_zero_point) * w, what lies beyond the map contributing 0; y = requantize(acc) ---
 
 Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) {
+  NARROW_TRY(check_integer_linear(graph, node));
   auto types = NARROW_TRY(infer(graph, node));
   types[0].dtype = graph.value(node.outputs[0]).dtype;
   return types;
@@ -155,6 +158,6 @@ constinit const OpDef op_conv{.name = "Conv",
                               .lower = lower};
 
 extern const OpDef op_qconv;
-constinit const OpDef op_qconv{.name = "qconv", .summary = "convolution of codes", .min_inputs = 5, .onnx = false, .infer = infer_integer, .run = run_integer, .prepare = prepare_integer};
+constinit const OpDef op_qconv{.name = "qconv", .summary = "convolution of codes", .onnx = false, .infer = infer_integer, .run = run_integer, .prepare = prepare_integer};
 
 }  // namespace narrow

@@ -81,8 +81,12 @@ Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
   if (groups < 1 || w.shape[3] * groups != x.shape[3] || w.shape[0] % groups != 0) {
     return error("input has {} channels, weights {} in {} groups want {}", x.shape[3], to_string(w.shape), groups, w.shape[3] * groups);
   }
+  if (w.shape[1] < 1 || w.shape[2] < 1) return error("the weights {} have an empty window", to_string(w.shape));
+  NARROW_TRY(check_window(node.attrs));
   const SlidingWindow window = read_window(node.attrs, w.shape[1], w.shape[2]);
   const auto extra = node.attrs.get_ints("output_padding", {0, 0});
+  constexpr std::int64_t kMost = 1 << 20;
+  if (extra.size() != 2 || extra[0] < 0 || extra[1] < 0 || extra[0] > kMost || extra[1] > kMost) return error("output_padding is {}, wanted two numbers from 0 to {}", to_string(extra), kMost);
   Shape y{x.shape[0], 0, 0, w.shape[0]};
   for (int d = 0; d < 2; ++d) {
     const auto axis = static_cast<std::size_t>(d);
@@ -147,6 +151,7 @@ Status lower(LowerContext& ctx) { return lower_linear(ctx, "qconv_transpose", {"
 // --- qconv_transpose: acc = bias + sum (x - x_zero_point) * w; y = requantize(acc) ---
 
 Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) {
+  NARROW_TRY(check_integer_linear(graph, node));
   auto types = NARROW_TRY(infer(graph, node));
   types[0].dtype = graph.value(node.outputs[0]).dtype;
   return types;

@@ -100,9 +100,9 @@ bool permute_tile(Graph& graph, NodeId id, const std::vector<int>& perm) {
 }  // namespace
 
 extern const OpDef op_expand;
-constinit const OpDef op_expand{.name = "Expand", .summary = "broadcast to a constant shape", .min_inputs = 2, .normalize = normalize_expand, .denormalize = denormalize_expand, .infer = infer_expand, .run = run_expand, .permute = permute_expand, .quant_rule = movement_rule, .lower = lower_movement};
+constinit const OpDef op_expand{.name = "Expand", .summary = "broadcast to a constant shape", .normalize = normalize_expand, .denormalize = denormalize_expand, .infer = infer_expand, .run = run_expand, .permute = permute_expand, .quant_rule = movement_rule, .lower = lower_movement};
 
 extern const OpDef op_tile;
-constinit const OpDef op_tile{.name = "Tile", .summary = "input repeated along its axes", .min_inputs = 2, .normalize = normalize_tile, .denormalize = denormalize_tile, .infer = infer_tile, .run = run_tile, .permute = permute_tile, .quant_rule = movement_rule, .lower = lower_movement};
+constinit const OpDef op_tile{.name = "Tile", .summary = "input repeated along its axes", .normalize = normalize_tile, .denormalize = denormalize_tile, .infer = infer_tile, .run = run_tile, .permute = permute_tile, .quant_rule = movement_rule, .lower = lower_movement};
 
 }  // namespace narrow

@@ -30,6 +30,8 @@ Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
   const Value &x = graph.value(node.inputs[0]), &indices = graph.value(node.inputs[1]);
   if (indices.dtype != DType::kI64 && indices.dtype != DType::kI32) return error("the indices are {}, wanted i64 or i32", name_of(indices.dtype));
   const auto axis = NARROW_TRY(normalize_axis(node.attrs.get_int("axis"), x.shape.size()));
+  if (node.attrs.get_int("axis") != axis) return error("axis {} counts from the end", node.attrs.get_int("axis"));
+  if (x.shape[static_cast<std::size_t>(axis)] == 0 && element_count(indices.shape) > 0) return error("axis {} of shape {} is empty", axis, to_string(x.shape));
   Shape shape(x.shape.begin(), x.shape.begin() + axis);
   shape.insert(shape.end(), indices.shape.begin(), indices.shape.end());
   shape.insert(shape.end(), x.shape.begin() + axis + 1, x.shape.end());

@@ -111,6 +111,7 @@ Status lower(LowerContext& ctx) { return lower_linear(ctx, "qgemm", {}); }
 // --- qgemm: acc = bias + sum (x - x_zero_point) * w; y = requantize(acc) ---
 
 Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) {
+  NARROW_TRY(check_integer_linear(graph, node));
   auto types = NARROW_TRY(infer(graph, node));
   types[0].dtype = graph.value(node.outputs[0]).dtype;
   return types;
@@ -170,6 +171,6 @@ constinit const OpDef op_gemm{.name = "Gemm",
                               .lower = lower};
 
 extern const OpDef op_qgemm;
-constinit const OpDef op_qgemm{.name = "qgemm", .summary = "matrix product of codes with constant weights", .min_inputs = 5, .onnx = false, .infer = infer_integer, .run = run_integer, .prepare = prepare_integer};
+constinit const OpDef op_qgemm{.name = "qgemm", .summary = "matrix product of codes with constant weights", .onnx = false, .infer = infer_integer, .run = run_integer, .prepare = prepare_integer};
 
 }  // namespace narrow

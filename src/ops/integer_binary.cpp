@@ -1,5 +1,6 @@
 #include "ops/integer_binary.h"
 
+#include "ops/integer_inputs.h"
 #include "ops/lut.h"
 
 namespace narrow {
@@ -36,8 +37,8 @@ void set_binary_grid(LowerContext& ctx, Attrs& attrs) {
   attrs.set("y_scale", Attr(static_cast<double>(y.scale[0])));
 }
 
-Result<std::vector<TensorType>> infer_codes(const Graph& graph, const Node& node) {
-  NARROW_TRY(expect_inputs(node, 4));
+Result<std::vector<TensorType>> infer_codes(const Graph& graph, const Node& node, std::int64_t rescales) {
+  NARROW_TRY(IntegerInputs(graph, node).codes(0).codes(1).rescales(2, rescales, false).zero_point("a_zero_point", 0).zero_point("b_zero_point", 1).grid().status());
   const DType dtype = dtype_from_name(node.attrs.get_string("y_dtype", "u8")).value_or(DType::kU8);
   return std::vector<TensorType>{{dtype, NARROW_TRY(broadcast(graph.value(node.inputs[0]).shape, graph.value(node.inputs[1]).shape))}};
 }

@@ -20,7 +20,8 @@ struct BinaryGrid {
 };
 BinaryGrid read_binary_grid(const RunContext& ctx);
 void set_binary_grid(LowerContext& ctx, Attrs& attrs);  // inputs 0 and 1, output 0, the fused clamp
-Result<std::vector<TensorType>> infer_codes(const Graph& graph, const Node& node);
+// Inputs a, b, multiplier[rescales], shift[rescales].
+Result<std::vector<TensorType>> infer_codes(const Graph& graph, const Node& node, std::int64_t rescales);
 
 // Calls fn with a pointer to the codes of a u8 or i16 tensor.
 template <typename T, typename Fn>

@@ -20,7 +20,9 @@ std::int64_t row_length(const Shape& shape, std::int64_t axis) { return element_
 
 Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
   const Shape& x = graph.value(node.inputs[0]).shape;
-  const std::int64_t length = row_length(x, NARROW_TRY(normalize_axis(node.attrs.get_int("axis", -1), x.size())));
+  const auto axis = NARROW_TRY(normalize_axis(node.attrs.get_int("axis", -1), x.size()));
+  if (node.attrs.get_int("axis", -1) != axis) return error("axis {} counts from the end", node.attrs.get_int("axis", -1));
+  const std::int64_t length = row_length(x, axis);
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     if (node.inputs[i] && element_count(graph.value(node.inputs[i]).shape) != length) {
       return error("{} has shape {}, wanted {} elements", i == 1 ? "scale" : "bias", to_string(graph.value(node.inputs[i]).shape), length);

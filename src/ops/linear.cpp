@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/conv_u8s8.h"
+#include "ops/integer_inputs.h"
 #include "ops/lut.h"
 
 namespace narrow {
@@ -143,6 +144,20 @@ Status lower_linear(LowerContext& ctx, const char* op, std::initializer_list<con
   spec.attrs.set("y_max", limits.high);
   ctx.emit_output(std::move(spec));
   return {};
+}
+
+Status check_integer_linear(const Graph& graph, const Node& node) {
+  if (node.inputs.size() < 2 || !node.inputs[1]) return error("the weights are missing");
+  const Shape& w = graph.value(node.inputs[1]).shape;
+  if (w.empty() || w[0] < 1) return error("the weights have the shape {}, wanted an axis of output channels", to_string(w));
+  return IntegerInputs(graph, node)
+      .codes(0)
+      .constant(1, {DType::kI8}, element_count(w))
+      .optional_constant(2, {DType::kI32, DType::kI64}, w[0])
+      .rescales(3, w[0])
+      .zero_point("x_zero_point", 0)
+      .grid()
+      .status();
 }
 
 IntegerLinear::IntegerLinear(const RunContext& ctx)

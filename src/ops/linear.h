@@ -34,6 +34,9 @@ QuantRule linear_quant_rule(const Graph& graph, const Node& node);
 // (or u8, by profile) value before the activation.
 Status lower_linear(LowerContext& ctx, const char* op, std::initializer_list<const char*> keep);
 
+// The inputs of such an operator as they must be.
+Status check_integer_linear(const Graph& graph, const Node& node);
+
 // The inputs of such an operator at run time.
 struct IntegerLinear {
   explicit IntegerLinear(const RunContext& ctx);

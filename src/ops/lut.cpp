@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/lut.h"
+#include "ops/integer_inputs.h"
 
 namespace narrow {
 namespace {
@@ -113,7 +114,10 @@ namespace {
 // --- qlut ---
 
 Result<std::vector<TensorType>> infer_lut(const Graph& graph, const Node& node) {
-  return std::vector<TensorType>{{graph.value(node.inputs[1]).dtype, graph.value(node.inputs[0]).shape}};
+  NARROW_TRY(IntegerInputs(graph, node).codes(0).constant(1, {DType::kU8, DType::kI16}, 256).status());
+  const Value& x = graph.value(node.inputs[0]);
+  if (x.dtype != DType::kU8) return error("the input is {}, wanted u8", name_of(x.dtype));
+  return std::vector<TensorType>{{graph.value(node.inputs[1]).dtype, x.shape}};
 }
 
 void run_lut(RunContext& ctx) {
@@ -141,7 +145,11 @@ struct LutKernel : Kernel {
 // --- qlut16 ---
 
 Result<std::vector<TensorType>> infer_lut16(const Graph& graph, const Node& node) {
-  return std::vector<TensorType>{{dtype_from_name(node.attrs.get_string("y_dtype", "i16")).value_or(DType::kI16), graph.value(node.inputs[0]).shape}};
+  NARROW_TRY(IntegerInputs(graph, node).codes(0).constant(1, {DType::kI16}, 513).integer("fraction_bits", 0, 16).integer("y_middle", 0, 255).status());
+  const Value& x = graph.value(node.inputs[0]);
+  const std::string y = node.attrs.get_string("y_dtype", "i16");
+  if (x.dtype != DType::kI16 || (y != "i16" && y != "u8")) return error("the input is {} and the output '{}', wanted i16 and i16 or u8", name_of(x.dtype), y);
+  return std::vector<TensorType>{{y == "u8" ? DType::kU8 : DType::kI16, x.shape}};
 }
 
 Lut16Spec lut16_spec(const RunContext& ctx) {

@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "kernels/float_backend.h"
 #include "kernels/matmul_u8u8.h"
+#include "ops/integer_inputs.h"
 #include "ops/integer_output.h"
 
 namespace narrow {
@@ -126,6 +127,7 @@ Status lower(LowerContext& ctx) {
 // --- qmatmul: acc = sum (a - a_zero_point) * (b - b_zero_point); y = requantize(acc) ---
 
 Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) {
+  NARROW_TRY(IntegerInputs(graph, node).codes(0).codes(1).rescales(2, 1).zero_point("a_zero_point", 0).zero_point("b_zero_point", 1).grid().status());
   auto types = NARROW_TRY(infer(graph, node));
   types[0].dtype = graph.value(node.outputs[0]).dtype;
   return types;
@@ -213,6 +215,6 @@ constinit const OpDef op_mat_mul{.name = "MatMul",
                                  .lower = lower};
 
 extern const OpDef op_qmatmul;
-constinit const OpDef op_qmatmul{.name = "qmatmul", .summary = "matrix product of two operands of codes", .min_inputs = 4, .onnx = false, .infer = infer_integer, .run = run_integer, .prepare = prepare_integer};
+constinit const OpDef op_qmatmul{.name = "qmatmul", .summary = "matrix product of two operands of codes", .onnx = false, .infer = infer_integer, .run = run_integer, .prepare = prepare_integer};
 
 }  // namespace narrow

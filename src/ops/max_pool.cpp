@@ -33,6 +33,7 @@ Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
   const Value& x = graph.value(node.inputs[0]);
   if (x.shape.size() != 4) return error("input {} must have four axes", to_string(x.shape));
   if (x.dtype != DType::kF32 && x.dtype != DType::kU8 && x.dtype != DType::kI8 && x.dtype != DType::kI16) return error("the input is {}, wanted f32 or 8- or 16-bit codes", name_of(x.dtype));
+  NARROW_TRY(check_window(node.attrs));
   const SlidingWindow window = read_window(node.attrs);
   const std::int64_t h = NARROW_TRY(window_count(window, 0, x.shape[1]));
   const std::int64_t w = NARROW_TRY(window_count(window, 1, x.shape[2]));

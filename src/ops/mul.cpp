@@ -94,6 +94,10 @@ Status lower(LowerContext& ctx) {
   return {};
 }
 
+Result<std::vector<TensorType>> infer_codes(const Graph& graph, const Node& node) {
+  return narrow::infer_codes(graph, node, 1);
+}
+
 }  // namespace
 
 extern const OpDef op_mul;
@@ -120,6 +124,6 @@ constinit const OpDef op_div{.name = "Div",
                              .quant_rule = div_rule};
 
 extern const OpDef op_qmul;
-constinit const OpDef op_qmul{.name = "qmul", .summary = "a * b of integer codes", .min_inputs = 2, .onnx = false, .infer = infer_codes, .run = run_codes<ProductOfCodes>, .prepare = prepare_codes<ProductOfCodes>};
+constinit const OpDef op_qmul{.name = "qmul", .summary = "a * b of integer codes", .onnx = false, .infer = infer_codes, .run = run_codes<ProductOfCodes>, .prepare = prepare_codes<ProductOfCodes>};
 
 }  // namespace narrow

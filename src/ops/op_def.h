@@ -112,7 +112,7 @@ struct ActivationDef {
 struct OpDef {
   std::string_view name;
   std::string_view summary;            // one line for `narrow ops`
-  std::size_t min_inputs = 1;          // inputs that must be there; import and parse_network() see to it
+  std::size_t min_inputs = 1;          // inputs that must be there, in ONNX form and in ours; integer operators check theirs in infer
   std::size_t real_inputs = 0;         // of the first so many, those that are there must be f32; import sees to it
   int since_opset = 1;                 // ONNX versions understood on import
   int until_opset = 21;

@@ -40,6 +40,6 @@ Status denormalize(RewriteContext& ctx) {
 }  // namespace
 
 extern const OpDef op_pow;
-constinit const OpDef op_pow = unary_op({.name = "Pow", .summary = "x to a constant power", .min_inputs = 2, .normalize = normalize, .denormalize = denormalize, .activation = &kActivation});
+constinit const OpDef op_pow = unary_op({.name = "Pow", .summary = "x to a constant power", .normalize = normalize, .denormalize = denormalize, .activation = &kActivation});
 
 }  // namespace narrow

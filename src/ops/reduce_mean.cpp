@@ -2,6 +2,7 @@
 // to this form.
 #include <algorithm>
 
+#include "ops/integer_inputs.h"
 #include "ops/integer_output.h"
 
 namespace narrow {
@@ -124,7 +125,7 @@ Status lower(LowerContext& ctx) {
 // --- qmean: y = requantize(sum of (x - x_zero_point)); the divisor is part of the factor ---
 
 Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) {
-  return std::vector<TensorType>{{graph.value(node.outputs[0]).dtype, NARROW_TRY(reduced_shape(graph, node))}};
+  return IntegerInputs(graph, node).codes(0).rescales(1, 1).zero_point("x_zero_point", 0).grid().output(reduced_shape(graph, node));
 }
 
 void run_integer(RunContext& ctx) {

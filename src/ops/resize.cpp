@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/parallel.h"
+#include "ops/integer_inputs.h"
 #include "ops/integer_output.h"
 
 namespace narrow {
@@ -173,11 +174,28 @@ Status normalize(RewriteContext& ctx) {
   return ctx.result_to_channels_first(0);
 }
 
+// Positions are products of extents and of 24 bits of a scale: in these ranges they fit 64 bits.
+constexpr std::int64_t kLargestExtent = 1 << 16;
+constexpr double kLargestScale = 1 << 16;
+
 Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
   const Value& x = graph.value(node.inputs[0]);
   const auto sizes = node.attrs.get_ints("sizes");
-  if (x.shape.size() != 4 || sizes.size() != 2) return error("input {} must have four axes", to_string(x.shape));
+  const auto scales = node.attrs.get_floats("scales");
+  if (x.shape.size() != 4 || sizes.size() != 2 || scales.size() != 2) return error("input {} must have four axes, two of which get a size and a scale", to_string(x.shape));
+  for (std::size_t d = 0; d < 2; ++d) {
+    const std::int64_t from = x.shape[d + 1];
+    if (from < 1 || from > kLargestExtent || sizes[d] < 1 || sizes[d] > kLargestExtent) return error("an extent of {} is resized to {}, wanted 1 to {} of both", from, sizes[d], kLargestExtent);
+    if (!(scales[d] >= 1 / kLargestScale && scales[d] <= kLargestScale)) return error("the scale is {}, wanted {:.2g} to {:.2g}", scales[d], 1 / kLargestScale, kLargestScale);
+  }
   return std::vector<TensorType>{{x.dtype, {x.shape[0], sizes[0], sizes[1], x.shape[3]}}};
+}
+
+// The interpolating modes compute with reals; nearest moves any type.
+Result<std::vector<TensorType>> infer_real(const Graph& graph, const Node& node) {
+  const DType dtype = graph.value(node.inputs[0]).dtype;
+  if (node.attrs.get_string("mode", "nearest") != "nearest" && dtype != DType::kF32) return error("the input is {}, wanted f32", name_of(dtype));
+  return infer(graph, node);
 }
 
 // --- float ---
@@ -262,6 +280,12 @@ Status lower(LowerContext& ctx) {
   return {};
 }
 
+Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) {
+  NARROW_TRY(IntegerInputs(graph, node).codes(0).rescales(1, 1).zero_point("x_zero_point", 0).grid().status());
+  if (node.attrs.get_string("mode") != "linear") return error("the mode is '{}', wanted 'linear'", node.attrs.get_string("mode"));
+  return infer(graph, node);
+}
+
 // qresize (linear): the sum of weighted codes in units of 1 / (denominators of the positions), requantized.
 void run_integer(RunContext& ctx) {
   const Attrs& attrs = ctx.node.attrs;
@@ -317,12 +341,12 @@ Status denormalize(RewriteContext& ctx) {
 
 extern const OpDef op_resize;
 constinit const OpDef op_resize{.name = "Resize",
-                                .summary = "resampling of height and width (nearest, linear, cubic)", .real_inputs = 1,
+                                .summary = "resampling of height and width (nearest, linear, cubic)",
                                 .since_opset = 10,
                                 .channels_last = true,
                                 .normalize = normalize,
                                 .denormalize = denormalize,
-                                .infer = infer,
+                                .infer = infer_real,
                                 .run = run,
                                 .quant_rule = quant_rule,
                                 .lower = lower};
@@ -331,6 +355,6 @@ extern const OpDef op_upsample;
 constinit const OpDef op_upsample{.name = "Upsample", .summary = "former name of Resize", .real_inputs = 1, .since_opset = 7, .normalize = normalize};
 
 extern const OpDef op_qresize;
-constinit const OpDef op_qresize{.name = "qresize", .summary = "linear resampling of codes", .onnx = false, .infer = infer, .run = run_integer};
+constinit const OpDef op_qresize{.name = "qresize", .summary = "linear resampling of codes", .onnx = false, .infer = infer_integer, .run = run_integer};
 
 }  // namespace narrow

@@ -1,6 +1,7 @@
 // Slice, and Split, which becomes several of them. Internal form: attributes "starts", "ends" and "steps" with one entry
 // per axis, clamped to the input; an end of -1 under a negative step means "down to and with index 0".
 #include <algorithm>
+#include <cstdint>
 
 #include "ops/movement.h"
 #include "ops/strided.h"
@@ -31,7 +32,7 @@ Status normalize(RewriteContext& ctx) {
       index = std::clamp(index, -extent - 1, extent + 1);
       return std::clamp(index < 0 ? index + extent : index, low, high);
     };
-    full_steps[d] = step;
+    full_steps[d] = std::clamp<std::int64_t>(step, -extent - 1, extent + 1);  // INT64_MAX is a way to say "the first only"
     full_starts[d] = step > 0 ? wrapped((*starts)[i], 0, extent) : wrapped((*starts)[i], -1, extent - 1);
     full_ends[d] = step > 0 ? wrapped((*ends)[i], 0, extent) : wrapped((*ends)[i], -1, extent - 1);
   }
@@ -67,7 +68,16 @@ Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
   const std::vector<std::int64_t> starts = node.attrs.get_ints("starts"), ends = node.attrs.get_ints("ends"), steps = node.attrs.get_ints("steps");
   if (starts.size() != x.shape.size() || ends.size() != starts.size() || steps.size() != starts.size()) return error("{} starts for shape {}", starts.size(), to_string(x.shape));
   Shape shape;
-  for (std::size_t d = 0; d < starts.size(); ++d) shape.push_back(count_of(starts[d], ends[d], steps[d]));
+  for (std::size_t d = 0; d < starts.size(); ++d) {
+    const std::int64_t extent = x.shape[d], far = INT32_MAX;
+    const bool sane = steps[d] != 0 && steps[d] >= -far && starts[d] >= -1 && starts[d] <= extent && ends[d] >= -1 && ends[d] <= extent;
+    const std::int64_t count = sane ? count_of(starts[d], ends[d], steps[d]) : 0;
+    const std::int64_t last = count > 0 ? starts[d] + (count - 1) * steps[d] : 0;
+    if (!sane || (count > 0 && (starts[d] < 0 || starts[d] >= extent || last < 0 || last >= extent))) {
+      return error("start {}, end {} and step {} do not fit axis {} of shape {}", starts[d], ends[d], steps[d], d, to_string(x.shape));
+    }
+    shape.push_back(count);
+  }
   return std::vector<TensorType>{{x.dtype, std::move(shape)}};
 }
 

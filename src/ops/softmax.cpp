@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "kernels/softmax_fixed.h"
+#include "ops/integer_inputs.h"
 #include "ops/integer_output.h"
 
 namespace narrow {
@@ -128,8 +129,26 @@ Status lower(LowerContext& ctx) {
 
 // --- qsoftmax: tables of the distance from the row's largest code; the output's zero point is 0 except under float_rne ---
 
+// Entry 0 belongs to the row's largest code: it keeps sums above 0, and knots out of [0, 1] would be looked up elsewhere.
+Status check_table(const Tensor& table, std::int32_t least_first, std::int32_t most) {
+  const std::span<const std::int32_t> entries = table.span<std::int32_t>();
+  const bool in_range = std::all_of(entries.begin(), entries.end(), [&](std::int32_t e) { return e >= 0 && e <= most; });
+  return in_range && entries[0] >= least_first ? Status{} : error("the table holds entries that are no exponentials");
+}
+
 Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) {
-  return std::vector<TensorType>{{graph.value(node.outputs[0]).dtype, graph.value(node.inputs[0]).shape}};
+  NARROW_TRY(IntegerInputs(graph, node).codes(0).grid().status());
+  const Value& x = graph.value(node.inputs[0]);
+  NARROW_TRY(normalize_axis(node.attrs.get_int("axis", -1), x.shape.size()));
+  if (x.dtype == DType::kI16) {
+    NARROW_TRY(IntegerInputs(graph, node).constant(1, {DType::kI32}, 513).constant(2, {DType::kI32}, 513).rescales(3, 1).status());
+    for (const std::size_t slot : {1, 2}) NARROW_TRY(check_table(graph.value(node.inputs[slot]).constant, 1, 32768));
+  } else {
+    NARROW_TRY(IntegerInputs(graph, node).constant(1, {DType::kI32, DType::kF32}, 256).status());
+    const Tensor& table = graph.value(node.inputs[1]).constant;
+    if (table.dtype() == DType::kI32) NARROW_TRY(check_table(table, 1 << 12, INT32_MAX));
+  }
+  return std::vector<TensorType>{{graph.value(node.outputs[0]).dtype, x.shape}};
 }
 
 void run_fixed(RunContext& ctx) {

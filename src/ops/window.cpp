@@ -1,5 +1,7 @@
 #include "ops/window.h"
 
+#include <algorithm>
+
 namespace narrow {
 namespace {
 
@@ -94,6 +96,21 @@ Status window_to_channels_last(RewriteContext& ctx) {
     ctx.results[0] = NARROW_TRY(reshape(ctx, false, ctx.results[0], ".1d", {full[0], full[2], full[3]}));
   }
   return ctx.result_to_channels_first(0);
+}
+
+Status check_window(const Attrs& attrs) {
+  constexpr std::int64_t kMost = 1 << 20;
+  const auto check = [&](const char* key, std::size_t entries, std::int64_t least) -> Status {
+    if (!attrs.has(key)) return {};
+    const auto list = attrs.get_ints(key);
+    const bool in_range = std::all_of(list.begin(), list.end(), [&](std::int64_t v) { return v >= least && v <= kMost; });
+    if (list.size() != entries || !in_range) return error("{} are {}, wanted {} numbers from {} to {}", key, to_string(list), entries, least, kMost);
+    return {};
+  };
+  NARROW_TRY(check("strides", 2, 1));
+  NARROW_TRY(check("dilations", 2, 1));
+  NARROW_TRY(check("kernel_shape", 2, 1));
+  return check("pads", 4, 0);
 }
 
 Result<std::int64_t> window_count(const SlidingWindow& w, int d, std::int64_t extent) {

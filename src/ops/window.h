@@ -25,6 +25,9 @@ Status normalize_window(RewriteContext& ctx, const std::vector<std::int64_t>& ke
 // between). One spatial axis gets a height of 1. Error when there are more than two.
 Status window_to_channels_last(RewriteContext& ctx);
 
+// The attributes hold two strides, dilations and kernel extents and four pads, in ranges in which no sum overflows.
+Status check_window(const Attrs& attrs);
+
 // Number of windows along axis d of an input extent; error when none fits.
 Result<std::int64_t> window_count(const SlidingWindow& window, int d, std::int64_t extent);
 

@@ -155,6 +155,6 @@ FORMS = {
 }
 for form, (first_opset, make) in FORMS.items():
     low_db = {"Erf": 25, "Floor": 15}.get(form, 25)
-    for opset in sorted({first_opset, 7, 10, 11, 13, 18, 21}):
+    for opset in sorted({first_opset, 10, 11, 13, 18, 21}):
         if opset >= first_opset:
             case(f"form/{form}/{opset}", db=low_db)(lambda opset=opset, make=make: make(opset))

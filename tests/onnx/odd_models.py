@@ -29,6 +29,7 @@ from odd_model import CASES, SAMPLES
 
 
 def sqnr(reference, other):
+    reference, other = np.nan_to_num(reference), np.nan_to_num(other)
     noise = np.sum((reference.astype(np.float64) - other) ** 2)
     signal = np.sum(reference.astype(np.float64) ** 2)
     return np.inf if noise == 0 else 10 * np.log10(signal / noise) if signal > 0 else -np.inf

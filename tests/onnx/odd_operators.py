@@ -348,7 +348,7 @@ def _():
     m.input("ids", [1, 6], 90, 99, dtype=np.int64)
     m.const("table", m.rng.normal(size=(10, 8)))
     m.add("Gather", ["table", "ids"], "y")
-    m.ort = False
+    m.ort = m.qdq = False
     m.either = True
     return m.output("y")
 
