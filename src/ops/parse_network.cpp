@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "ops/op_def.h"
+#include "ops/verify_network.h"
 
 namespace narrow {
 
@@ -14,9 +15,7 @@ Result<Graph> parse_network(std::string_view text, ParseOptions options) {
       for (const OpDef* known : all_ops()) names.emplace_back(known->name);
       return error("unknown operator '{}'", node.op).with_help(did_you_mean(node.op, names));
     }
-    for (std::size_t i = 0; i < op->min_inputs; ++i) {
-      if (i >= node.inputs.size() || !node.inputs[i]) return error("input {} of '{}' is missing, at least {} are wanted", i, node.op, op->min_inputs);
-    }
+    if (auto status = check_operands(graph, node); !status) return tl::unexpected<Error>(std::move(status.error()).in(fmt::format("node '{}' ({})", node.name, node.op)));
     if (op->infer != nullptr) return infer_node(graph, id);
     if (typed) return {};
     return error("the types of '{}' cannot be inferred", node.op).with_help("write them: %name: u8[...]");

@@ -8,21 +8,10 @@
 namespace narrow {
 namespace {
 
-Status check_inputs(const Graph& graph, const Node& node, const OpDef& op) {
-  for (std::size_t i = 0; i < op.min_inputs; ++i) {
-    if (i >= node.inputs.size() || !node.inputs[i]) return error("input {} is missing", i);
-  }
-  for (std::size_t i = 0; i < std::min(op.real_inputs, node.inputs.size()); ++i) {
-    if (node.inputs[i] && graph.value(node.inputs[i]).dtype != DType::kF32) return error("input {} is {}, wanted f32", i, name_of(graph.value(node.inputs[i]).dtype));
-  }
-  return {};
-}
-
 Status check_node(const Graph& graph, const Node& node) {
   const OpDef* op = find_op(node.op);
   if (op == nullptr || op->infer == nullptr) return error("the operator is unknown");
-  NARROW_TRY(check_inputs(graph, node, *op));
-  NARROW_TRY(check_attributes(node.attrs));
+  NARROW_TRY(check_operands(graph, node));
   const std::vector<TensorType> types = NARROW_TRY(op->infer(graph, node));
   if (types.size() < node.outputs.size()) return error("it has {} outputs, wanted {}", node.outputs.size(), types.size());
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
@@ -34,6 +23,17 @@ Status check_node(const Graph& graph, const Node& node) {
 }
 
 }  // namespace
+
+Status check_operands(const Graph& graph, const Node& node) {
+  const OpDef& op = op_of(node);
+  for (std::size_t i = 0; i < op.min_inputs; ++i) {
+    if (i >= node.inputs.size() || !node.inputs[i]) return error("input {} is missing", i);
+  }
+  for (std::size_t i = 0; i < std::min(op.real_inputs, node.inputs.size()); ++i) {
+    if (node.inputs[i] && graph.value(node.inputs[i]).dtype != DType::kF32) return error("input {} is {}, wanted f32", i, name_of(graph.value(node.inputs[i]).dtype));
+  }
+  return check_attributes(node.attrs);
+}
 
 Status verify_network(const Graph& graph) {
   for (const auto* borders : {&graph.inputs(), &graph.outputs()}) {

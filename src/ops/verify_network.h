@@ -7,6 +7,10 @@
 
 namespace narrow {
 
+// What infer of the node's operator (which must be known) relies on: inputs are there, of the right type where it must be f32,
+// and attributes are of the right kind.
+Status check_operands(const Graph& graph, const Node& node);
+
 // Operators must be known. The error names the first node that does not fit, and why.
 Status verify_network(const Graph& graph);
 
