@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "kernels/softmax_fixed.h"
+#include "ops/borders.h"
 #include "ops/integer_inputs.h"
 #include "ops/integer_output.h"
 
@@ -107,12 +108,11 @@ Tensor wide_table(double step) {
 Status lower(LowerContext& ctx) {
   const QuantParams &x = ctx.in(0), &y = ctx.out();
   const bool wide = x.dtype == DType::kI16, as_float = !wide && ctx.profile().rounding == Rounding::kFloatRne;
-  const float wanted = y.dtype == DType::kI16 ? 0x1p-15F : 0x1p-8F;
-  if (!as_float && (y.scale[0] != wanted || y.zero_point[0] != 0 || (y.dtype == DType::kI16) != wide)) {
-    return error("the output grid is {}, wanted scale {} with real 0 at code 0 and the input's width", y.to_string(), wanted).with_help("leave the scale of this output to the planner: it is fixed");
-  }
+  // The fixed-point forms give [0, 1) on a grid of their own, which is the planner's unless somebody wants another.
+  const QuantParams own = QuantParams::per_tensor(wide ? DType::kI16 : DType::kU8, wide ? 0x1p-15F : 0x1p-8F, 0);
+  const bool direct = as_float || (y.dtype == own.dtype && y.scale == own.scale && y.zero_point == own.zero_point);
   NodeSpec spec{.op = "qsoftmax", .inputs = {ctx.input(0)}, .attrs = ctx.node().attrs};
-  set_code_grid(spec.attrs, y);
+  set_code_grid(spec.attrs, direct ? y : own);
   if (as_float) {
     spec.attrs.set("y_scale", Attr(static_cast<double>(y.scale[0])));
     spec.inputs.push_back(ctx.constant("table", float_table(x.scale[0])));
@@ -123,13 +123,19 @@ Status lower(LowerContext& ctx) {
     const auto rescales = ctx.rescales("rescale", {real}, {static_cast<float>(real)});
     spec.inputs.insert(spec.inputs.end(), {ctx.constant("coarse", wide_table(0x1p-6)), ctx.constant("fine", wide_table(0x1p-16)), rescales.multiplier, rescales.shift, rescales.scale});
   }
-  ctx.emit_output(std::move(spec));
+  if (direct) {
+    ctx.emit_output(std::move(spec));
+    return {};
+  }
+  const ValueId made = ctx.emit("fixed", std::move(spec), own.dtype, ctx.output_shape(), own);
+  const auto factor = ctx.rescales("fixed.rescale", {static_cast<double>(own.scale[0]) / static_cast<double>(y.scale[0])}, {own.scale[0] / y.scale[0]});
+  ctx.emit_output(requantize_spec(made, factor.multiplier, factor.shift, own, y, ctx.profile().rounding));
   return {};
 }
 
 // --- qsoftmax: tables of the distance from the row's largest code; the output's zero point is 0 except under float_rne ---
 
-// Entry 0 belongs to the row's largest code: it keeps sums above 0, and knots out of [0, 1] would be looked up elsewhere.
+// Entry 0 belongs to the row's largest code: it keeps sums above 0.
 Status check_table(const Tensor& table, std::int32_t least_first, std::int32_t most) {
   const std::span<const std::int32_t> entries = table.span<std::int32_t>();
   const bool in_range = std::all_of(entries.begin(), entries.end(), [&](std::int32_t e) { return e >= 0 && e <= most; });
@@ -141,8 +147,8 @@ Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& no
   const Value& x = graph.value(node.inputs[0]);
   NARROW_TRY(normalize_axis(node.attrs.get_int("axis", -1), x.shape.size()));
   if (x.dtype == DType::kI16) {
-    NARROW_TRY(IntegerInputs(graph, node).constant(1, {DType::kI32}, 513).constant(2, {DType::kI32}, 513).rescales(3, 1).status());
-    for (const std::size_t slot : {1, 2}) NARROW_TRY(check_table(graph.value(node.inputs[slot]).constant, 1, 32768));
+    NARROW_TRY(IntegerInputs(graph, node).constant(1, {DType::kI32}, 1024).constant(2, {DType::kI32}, 1024).rescales(3, 1).status());
+    for (const std::size_t slot : {1, 2}) NARROW_TRY(check_table(graph.value(node.inputs[slot]).constant, 1 << 29, 1 << 30));
   } else {
     NARROW_TRY(IntegerInputs(graph, node).constant(1, {DType::kI32, DType::kF32}, 256).status());
     const Tensor& table = graph.value(node.inputs[1]).constant;

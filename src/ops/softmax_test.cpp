@@ -70,6 +70,22 @@ TEST(Softmax, SixteenBitCodesAreWithinTheirBound) {
   }
 }
 
+// A symmetric plan, an edited one, another width than the input's: rescaled from the grid of the fixed-point form, which costs
+// another half step of that grid.
+TEST(Softmax, TheOutputMayHaveAnyGrid) {
+  NARROW_SEEDED(rng);
+  const Tensor x = test::random_tensor({40, 12}, rng, -4, 4);
+  const QuantParams narrow_in = QuantParams::per_tensor(DType::kI8, 8.0F / 255, 0), wide_in = QuantParams::per_tensor(DType::kI16, 4.0F / 32767, 0);
+  const Graph graph = one_op("Softmax", along(1), {{x}});
+  for (const QuantParams& out : {QuantParams::per_tensor(DType::kI8, 1.0F / 127, 0), QuantParams::per_tensor(DType::kU8, 0.003F, 10), QuantParams::per_tensor(DType::kI8, 0.9F / 255, -128)}) {
+    for (const QuantParams& in : {narrow_in, wide_in}) {
+      const Plan plan = plan_of(graph, {in}, out);
+      const double finer = in == wide_in ? 0.01 : 0.51 / 256 / static_cast<double>(out.scale[0]);
+      EXPECT_LE(steps_from_exact(graph, plan, {x}, run_lowered(graph, plan, {}, {x}, true)), 0.501 + finer) << out.to_string();
+    }
+  }
+}
+
 TEST(Softmax, LongRowsDoNotOverflow) {
   const Tensor x = Tensor::zeros(DType::kF32, {1, 20000});
   const Graph graph = one_op("Softmax", along(1), {{x}});

@@ -13,6 +13,7 @@ class Model:
         self.opset, self.ir = opset, ir
         self.nodes, self.inputs, self.outputs, self.initializers = [], [], [], []
         self.feeds = {}
+        self.target, self.recipe = "generic-int8", ""
         self.rng = np.random.default_rng(7)
 
     def input(self, name, shape, low=-1.0, high=1.0, declared=None, dtype=np.float32, data=None):

@@ -25,6 +25,7 @@ import odd_forms  # noqa: F401
 import odd_graphs  # noqa: F401
 import odd_operators  # noqa: F401
 import odd_windows  # noqa: F401
+import odd_wishes  # noqa: F401
 from odd_model import CASES, SAMPLES
 
 
@@ -82,8 +83,11 @@ def check(binary, name, spec, folder):
         arguments += ["--data", f"{key}={number}.npy" if len(m.feeds) > 1 or key == "x" else f"{number}.npy"]
     if not m.inputs:
         arguments = ["--data", "0.npy"]
-    shapes = spec["options"]
-    done = narrow(binary, ["compile", "m.onnx", *arguments, *shapes, "-q", "-o", "out"], folder)
+    shapes, wishes = spec["options"], ["--target", m.target]
+    if m.recipe:
+        (folder / "wishes.yaml").write_text(m.recipe)
+        wishes += ["-c", "wishes.yaml"]
+    done = narrow(binary, ["compile", "m.onnx", *arguments, *shapes, *wishes, "-q", "-o", "out"], folder)
     text = done.stderr.decode(errors="replace").strip()
     if spec["refused"] is not None and done.returncode != 0:
         if not well_formed_error(done):
