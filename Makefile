@@ -22,10 +22,13 @@ build: setup
 setup:
 	@tools/setup.sh
 
+# Every test under the address and undefined sanitizers.
 asan: setup
 	@cmake --preset asan > /dev/null && cmake --build build/asan -j $(JOBS) && cd build/asan && ctest --output-on-failure -j $(JOBS)
 
-fuzz: setup
+# Builds the fuzzers (clang); tests/fuzz/CMakeLists.txt says how to run one.
+fuzz:
+	@tools/setup.sh --fuzz
 	@cmake --preset fuzz > /dev/null && cmake --build build/fuzz -j $(JOBS)
 
 bench: setup

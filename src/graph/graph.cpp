@@ -2,52 +2,7 @@
 
 #include <algorithm>
 
-#include "base/hash.h"
-#include "base/text.h"
-
 namespace narrow {
-
-std::int64_t Attrs::get_int(std::string_view key, std::int64_t fallback) const {
-  const auto it = map_.find(key);
-  if (it == map_.end()) return fallback;
-  NARROW_CHECK(std::holds_alternative<std::int64_t>(it->second), "attribute {}", key);
-  return std::get<std::int64_t>(it->second);
-}
-
-double Attrs::get_float(std::string_view key, double fallback) const {
-  const auto it = map_.find(key);
-  if (it == map_.end()) return fallback;
-  if (const auto* i = std::get_if<std::int64_t>(&it->second)) return static_cast<double>(*i);
-  NARROW_CHECK(std::holds_alternative<double>(it->second), "attribute {}", key);
-  return std::get<double>(it->second);
-}
-
-std::string Attrs::get_string(std::string_view key, std::string fallback) const {
-  const auto it = map_.find(key);
-  if (it == map_.end()) return fallback;
-  NARROW_CHECK(std::holds_alternative<std::string>(it->second), "attribute {}", key);
-  return std::get<std::string>(it->second);
-}
-
-std::vector<std::int64_t> Attrs::get_ints(std::string_view key, std::vector<std::int64_t> fallback) const {
-  const auto it = map_.find(key);
-  if (it == map_.end()) return fallback;
-  NARROW_CHECK(std::holds_alternative<std::vector<std::int64_t>>(it->second), "attribute {}", key);
-  return std::get<std::vector<std::int64_t>>(it->second);
-}
-
-std::vector<double> Attrs::get_floats(std::string_view key, std::vector<double> fallback) const {
-  const auto it = map_.find(key);
-  if (it == map_.end()) return fallback;
-  if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&it->second)) return {ints->begin(), ints->end()};
-  NARROW_CHECK(std::holds_alternative<std::vector<double>>(it->second), "attribute {}", key);
-  return std::get<std::vector<double>>(it->second);
-}
-
-void Attrs::erase(std::string_view key) {
-  const auto it = map_.find(key);
-  if (it != map_.end()) map_.erase(it);
-}
 
 std::vector<ValueId> Graph::live_values() const {
   std::vector<ValueId> out;
@@ -318,94 +273,6 @@ void Graph::sort() {
     }
   }
   order_ = std::move(sorted);
-}
-
-Status Graph::verify() const {
-  std::vector<std::string> found;
-  std::vector<char> defined(values_.size(), 0);
-  const auto label = [&](ValueId v) { return v && v.index < values_.size() ? value(v).name : std::string("?"); };
-  for (std::uint32_t i = 0; i < values_.size(); ++i) {
-    const Value& v = values_[i];
-    if (!v.alive) continue;
-    const auto it = value_names_.find(v.name);
-    if (v.name.empty() || it == value_names_.end() || it->second != i) found.push_back(fmt::format("value {} has a bad or doubled name '{}'", i, v.name));
-    if (v.is_constant() && (v.constant.shape() != v.shape || v.constant.dtype() != v.dtype)) found.push_back(fmt::format("constant '{}' differs in type from its tensor", v.name));
-    if (v.is_constant() || !v.producer) defined[i] = 1;
-    if (!v.producer && !v.is_constant() && !is_input({i})) found.push_back(fmt::format("value '{}' has no producer and is neither input nor constant", v.name));
-  }
-  std::vector<std::vector<NodeId>> readers(values_.size());
-  for (const NodeId id : order_) {
-    const Node& n = node(id);
-    if (!n.alive) found.push_back(fmt::format("node '{}' is erased but in the order", n.name));
-    for (const ValueId in : n.inputs) {
-      if (!in) continue;
-      if (in.index >= values_.size() || !value(in).alive) {
-        found.push_back(fmt::format("node '{}' reads a value that does not exist", n.name));
-        continue;
-      }
-      if (defined[in.index] == 0) found.push_back(fmt::format("node '{}' reads '{}' before it is produced", n.name, label(in)));
-      readers[in.index].push_back(id);
-    }
-    for (const ValueId out : n.outputs) {
-      if (value(out).producer != id) found.push_back(fmt::format("value '{}' does not name '{}' as its producer", label(out), n.name));
-      defined[out.index] = 1;
-    }
-  }
-  for (std::uint32_t i = 0; i < values_.size(); ++i) {
-    if (!values_[i].alive) continue;
-    std::vector<NodeId> users = values_[i].users;
-    std::sort(users.begin(), users.end());
-    std::sort(readers[i].begin(), readers[i].end());
-    if (users != readers[i]) found.push_back(fmt::format("the user list of '{}' is wrong", values_[i].name));
-  }
-  for (const ValueId out : outputs_) {
-    if (out.index >= values_.size() || !value(out).alive || defined[out.index] == 0) found.push_back(fmt::format("output '{}' is not produced", label(out)));
-  }
-  if (found.empty()) return {};
-  return error("graph '{}' is inconsistent in {} places", name, found.size()).with_notes(found).with_exit_code(ExitCode::kInternal);
-}
-
-std::uint64_t Graph::hash() const {
-  std::string text = name;
-  const auto add_value = [&](ValueId id) {
-    if (!id) {
-      text += "|-";
-      return;
-    }
-    const Value& v = value(id);
-    text += fmt::format("|{}:{}{}", v.name, name_of(v.dtype), to_string(v.shape));
-    if (v.quant) {
-      text += fmt::format("q{} {} {} {}", name_of(v.quant->dtype), v.quant->axis, v.quant->bits, v.quant->narrow_range);
-      for (const float s : v.quant->scale) text += " " + exact(s);
-      for (const std::int32_t z : v.quant->zero_point) text += fmt::format(" {}", z);
-    }
-    if (v.is_constant()) text += hash_to_string(v.constant.hash());
-  };
-  for (const ValueId id : inputs_) add_value(id);
-  for (const NodeId id : order_) {
-    const Node& n = node(id);
-    text += fmt::format("\n{} {}", n.op, n.name);
-    for (const ValueId in : n.inputs) add_value(in);
-    text += "->";
-    for (const ValueId out : n.outputs) add_value(out);
-    for (const auto& [key, attr] : n.attrs.all()) {
-      text += fmt::format(" {}#{}=", key, attr.index());
-      std::visit(
-          [&](const auto& x) {
-            using T = std::decay_t<decltype(x)>;
-            if constexpr (std::is_same_v<T, std::int64_t>) text += std::to_string(x);
-            else if constexpr (std::is_same_v<T, double>) text += exact(x);
-            else if constexpr (std::is_same_v<T, std::string>) text += x;
-            else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) text += to_string(x);
-            else
-              for (const double d : x) text += exact(d) + ",";
-          },
-          attr);
-    }
-  }
-  text += "\nout";
-  for (const ValueId id : outputs_) add_value(id);
-  return hash_text(text);
 }
 
 }  // namespace narrow

@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstring>
-#include <limits>
 
 #include "base/text.h"
+#include "graph/graph_scanner.h"
 #include "graph/text.h"
 
 namespace narrow {
@@ -13,17 +11,6 @@ namespace {
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;   // of any tensor type
 constexpr std::int64_t kMaxGenerated = std::int64_t{1} << 28;  // of rand() and fill(), which need memory the text does not have
 
-bool is_word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '/' || c == '-';
-}
-
-std::uint64_t splitmix64(std::uint64_t state) {
-  std::uint64_t z = state + 0x9e3779b97f4a7c15ULL;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31);
-}
-
 struct Declaration {
   std::string name;
   std::optional<TensorType> type;
@@ -31,10 +18,9 @@ struct Declaration {
   std::size_t begin = 0;  // of the name
 };
 
-// Scannerless: every routine skips blanks, then reads what it expects at at_.
-class Parser {
+class Parser : GraphScanner {
  public:
-  Parser(std::string_view text, const ParseOptions& options) : text_(text), options_(options) {}
+  Parser(std::string_view text, const ParseOptions& options) : GraphScanner(text, options.file), options_(options) {}
 
   Result<Graph> parse() {
     while (true) {
@@ -47,132 +33,6 @@ class Parser {
   }
 
  private:
-  // --- words
-
-  void skip() {
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (c == '#') {
-        while (at_ < text_.size() && text_[at_] != '\n') ++at_;
-      } else if (c == ' ' || c == '\n' || c == '\t' || c == '\r') {
-        ++at_;
-      } else {
-        return;
-      }
-    }
-  }
-  bool next_is(char c) {
-    skip();
-    return at_ < text_.size() && text_[at_] == c;
-  }
-  bool take(char c) {
-    if (!next_is(c)) return false;
-    ++at_;
-    return true;
-  }
-  std::string_view peek_word() {
-    skip();
-    std::size_t end = at_;
-    while (end < text_.size() && is_word_char(text_[end])) ++end;
-    return text_.substr(at_, end - at_);
-  }
-  bool take_word(std::string_view word) {
-    if (peek_word() != word) return false;
-    at_ += word.size();
-    return true;
-  }
-  Status expect(char c) {
-    if (take(c)) return {};
-    return fail(at_, fmt::format("found {}, wanted '{}'", found(), c));
-  }
-  std::string found() {
-    skip();
-    if (at_ >= text_.size()) return "the end";
-    const std::string_view word = peek_word();
-    return quoted(word.empty() ? text_.substr(at_, 1) : word.substr(0, 40));
-  }
-
-  tl::unexpected<Error> fail(std::size_t begin, std::string message, std::string help = {}, std::size_t length = 0) const {
-    begin = std::min(begin, text_.size());
-    const auto before = text_.substr(0, begin);
-    const std::size_t line_begin = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
-    const std::size_t line_end = std::min(text_.find('\n', begin), text_.size());
-    Error e;
-    e.message = std::move(message);
-    e.help = std::move(help);
-    e.where.file = options_.file;
-    e.where.line = static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1;
-    e.where.column = static_cast<int>(begin - line_begin) + 1;
-    std::size_t end = begin;
-    while (length == 0 && end < line_end && is_word_char(text_[end])) ++end;
-    e.where.length = static_cast<int>(length > 0 ? length : std::max<std::size_t>(1, end - begin));
-    constexpr std::size_t kShown = 200;  // long constants would flood the terminal
-    e.where.text = std::string(text_.substr(line_begin, std::min(line_end - line_begin, std::max(kShown, begin - line_begin + 20))));
-    if (e.where.column > static_cast<int>(kShown)) e.where.text.clear();
-    return tl::unexpected<Error>(std::move(e));
-  }
-
-  Result<std::string> string() {
-    skip();
-    const std::size_t begin = at_;
-    NARROW_TRY(expect('"'));
-    while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
-    if (at_ >= text_.size()) return fail(begin, "the string does not end", "add the closing '\"'");
-    ++at_;
-    auto out = unquoted(text_.substr(begin, at_ - begin));
-    if (!out) return fail(begin, "unknown escape in string", "the escapes are \\\" \\\\ \\n \\t \\r \\xNN", at_ - begin);
-    return *out;
-  }
-
-  Result<std::string> word_or_string(const char* what) {
-    if (next_is('"')) return string();
-    const std::string_view word = peek_word();
-    if (word.empty()) return fail(at_, fmt::format("found {}, wanted {}", found(), what));
-    at_ += word.size();
-    return std::string(word);
-  }
-
-  Result<std::string> name() {
-    NARROW_TRY(expect('%'));
-    if (at_ < text_.size() && (text_[at_] == '"' || is_word_char(text_[at_]))) {
-      const std::size_t begin = at_;
-      std::string text = NARROW_TRY(word_or_string("a name"));
-      if (text.empty()) return fail(begin, "a value has an empty name");
-      return text;
-    }
-    return fail(at_, "wanted a name right after '%'", "names with other characters than letters, digits and _ . / - are quoted: %\"a b\"");
-  }
-
-  // --- numbers
-
-  template <typename T>
-  Result<T> number() {
-    skip();
-    T value{};
-    const auto [end, code] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-    const auto length = static_cast<std::size_t>(end - (text_.data() + at_));
-    if (code == std::errc::result_out_of_range) {
-      return fail(at_, fmt::format("{} does not fit in {}", found(), std::is_floating_point_v<T> ? "a float" : fmt::format("{} bits", sizeof(T) * 8)));
-    }
-    if (code != std::errc()) return fail(at_, fmt::format("found {}, wanted {}", found(), std::is_floating_point_v<T> ? "a number" : "an integer"));
-    at_ += length;
-    return value;
-  }
-  template <typename T>
-  Result<T> element() {
-    if constexpr (std::is_same_v<T, bool>) {
-      if (take_word("1") || take_word("true")) return true;
-      if (take_word("0") || take_word("false")) return false;
-      return fail(at_, fmt::format("found {}, wanted 0 or 1", found()));
-    } else {
-      return number<T>();
-    }
-  }
-  bool looks_like_float() {
-    const std::string_view word = peek_word();
-    return word.find_first_of(".eEin") != std::string_view::npos;
-  }
-
   // --- types
 
   Result<TensorType> type() {
@@ -514,49 +374,12 @@ class Parser {
     return fail(begin, fmt::format("found {}, wanted graph, in, const, out or %name", found()));
   }
 
-  std::string_view text_;
   const ParseOptions& options_;
-  std::size_t at_ = 0;
   Graph graph_;
 };
 
 }  // namespace
 
 Result<Graph> parse_graph(std::string_view text, const ParseOptions& options) { return Parser(text, options).parse(); }
-
-Tensor random_constant(DType dtype, const Shape& shape, std::uint64_t seed, double lo, double hi) {
-  Tensor out(dtype, shape);
-  with_dtype(dtype, [&](auto tag) {
-    using T = decltype(tag);
-    T* x = out.data<T>();
-    for (std::int64_t i = 0, n = out.elements(); i < n; ++i) {
-      const std::uint64_t bits = splitmix64((seed << 32) + static_cast<std::uint64_t>(i));
-      if constexpr (std::is_floating_point_v<T>) {
-        x[i] = static_cast<T>(lo + (hi - lo) * (static_cast<double>(bits >> 40) * 0x1p-24));
-      } else {
-        const auto first = static_cast<std::int64_t>(lo);
-        const auto span = static_cast<std::uint64_t>(static_cast<std::int64_t>(hi) - first) + 1;
-        x[i] = static_cast<T>(first + static_cast<std::int64_t>(bits % span));
-      }
-    }
-  });
-  return out;
-}
-
-Tensor random_constant(DType dtype, const Shape& shape, std::uint64_t seed) {
-  double lo = -100, hi = 100;
-  switch (dtype) {
-    case DType::kF32:
-    case DType::kF64: lo = -1, hi = 1; break;
-    case DType::kI8: lo = -128, hi = 127; break;
-    case DType::kU8: lo = 0, hi = 255; break;
-    case DType::kI16: lo = -32768, hi = 32767; break;
-    case DType::kU16: lo = 0, hi = 65535; break;
-    case DType::kBool: lo = 0, hi = 1; break;
-    case DType::kI32:
-    case DType::kI64: break;
-  }
-  return random_constant(dtype, shape, seed, lo, hi);
-}
 
 }  // namespace narrow
