@@ -38,11 +38,12 @@ ALLOWED["cli"] = sorted(set(ALLOWED) | {"compile"})
 HEAVY = ["onnx/onnx_pb.h", "yaml-cpp/", "nlohmann/", "CLI/", "dnnl", "turbojpeg.h", "stb_image", "google/protobuf"]
 VENDOR = re.compile(r"\b(hailo|horizon|synap|synaptics|snpe|qualcomm|qnn|tflite|onnxruntime)\b", re.I)
 # Real -> integer, in every spelling: library calls, +0.5 and a cut, vector instructions.
-ROUNDING = re.compile(r"\b(?:std::)?(?:(?:l?l?rint|l?l?round|nearbyint)[fl]?\s*\(|(?:floor|trunc)f?\s*\([^;]*0\.5[fF]?\s*\)|static_cast<(?:std::)?u?int\w*>\([^;]*[+-]\s*0\.5[fF]?\))"
+ROUNDING = re.compile(r"\b(?:std::|__builtin_)?(?:(?:l?l?rint|l?l?round|nearbyint)[fl]?\s*\(|(?:floor|trunc)f?\s*\([^;]*0\.5[fF]?\s*\)|static_cast<(?:std::)?u?int\w*>\([^;]*[+-]\s*0\.5[fF]?\))"
                       r"|\b_mm\d*_(?:cvtp[sd]_epi32|round_p[sd]|roundscale_p[sd])\s*\(")
 # Who may round, and why. Everybody else calls round_half_even, quantize or requantize.
 ROUNDING_HOMES = {
     "tensor/quant_params.h": "real -> integer: the one home",
+    "tensor/quant_params.cpp": "the same for whole tensors",
     "kernels/requantize.h": "integer -> integer: the other home",
     "tensor/fixed_point.cpp": "a real factor becomes a 31-bit multiplier",
     "kernels/requantize_row_avx2.cpp": "vector form of requantize.h, bits compared in its test",
