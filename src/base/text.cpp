@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 
 namespace narrow {
@@ -12,6 +13,7 @@ namespace {
 
 template <typename T>
 std::string shortest(T value) {
+  if (std::isnan(value)) return "nan";  // its sign and its bits say nothing
   char buffer[64];
   const auto [end, code] = std::to_chars(buffer, buffer + sizeof buffer, value);
   (void)code;  // 64 characters hold every float and double

@@ -18,6 +18,7 @@ TEST(Text, NumbersPrintShortestAndReadBack) {
   EXPECT_EQ(exact(std::numeric_limits<double>::infinity()), "inf");
   EXPECT_EQ(exact(-std::numeric_limits<float>::infinity()), "-inf");
   EXPECT_EQ(exact(std::nan("")), "nan");
+  EXPECT_EQ(exact(-std::nan("")), "nan") << "a sign of NaN says nothing";
   NARROW_SEEDED(rng);
   for (int i = 0; i < 2000; ++i) {
     const float x = std::bit_cast<float>(static_cast<std::uint32_t>(rng()));

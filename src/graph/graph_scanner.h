@@ -3,6 +3,8 @@
 #pragma once
 
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -39,6 +41,9 @@ class GraphScanner {
     }
     if (code != std::errc()) return fail(at_, fmt::format("found {}, wanted {}", found(), std::is_floating_point_v<T> ? "a number" : "an integer"));
     at_ = static_cast<std::size_t>(end - text_.data());
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(value)) return std::numeric_limits<T>::quiet_NaN();  // one NaN: "-nan" prints as "nan"
+    }
     return value;
   }
   // number(), or 0, 1, false, true for bool.

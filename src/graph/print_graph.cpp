@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "base/hash.h"
@@ -20,7 +19,6 @@ bool is_word(std::string_view text) {
 // A float always looks like one: it has a point, an exponent, or is inf or nan.
 template <typename T>
 std::string float_literal(T value) {
-  if (std::isnan(value)) return "nan";
   std::string text = exact(value);
   if (text.find_first_of(".einf") == std::string::npos) text += ".0";
   return text;
@@ -29,7 +27,7 @@ std::string float_literal(T value) {
 template <typename T>
 std::string element(T value) {
   if constexpr (std::is_same_v<T, bool>) return value ? "1" : "0";
-  else if constexpr (std::is_floating_point_v<T>) return std::isnan(value) ? "nan" : exact(value);
+  else if constexpr (std::is_floating_point_v<T>) return exact(value);
   else return std::to_string(value);
 }
 

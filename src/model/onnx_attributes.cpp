@@ -29,11 +29,11 @@ bool fits(AttrKind kind, const OnnxAttribute& attribute) {
 
 }  // namespace
 
-bool is_known_attribute(const std::string& name) { return is_onnx_attribute(name); }
+bool is_known_attribute(const std::string& name) { return onnx_attribute_kind(name).has_value(); }
 
 std::optional<std::string> wrong_attribute(const OnnxAttribute& attribute) {
-  const auto kind = attribute_kind(attribute.name);
-  if (!is_onnx_attribute(attribute.name) || !kind || fits(*kind, attribute)) return std::nullopt;
+  const auto kind = onnx_attribute_kind(attribute.name);
+  if (!kind || fits(*kind, attribute)) return std::nullopt;
   return fmt::format("attribute '{}' is {}, wanted {}", attribute.name, text_of(attribute), name_of(*kind));
 }
 

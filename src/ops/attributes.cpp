@@ -29,18 +29,24 @@ constexpr Entry kOfOnnx[] = {
     {"storage_order", kInt}, {"strides", kInts}, {"to", kInt}, {"training_mode", kInt}, {"transA", kInt},
     {"transB", kInt}, {"value", kFloat},
 };
-// What lowering and the rewrites add.
+// What the internal form, the rewrites and lowering add, or mean otherwise.
 constexpr Entry kOfOurs[] = {
     {"a_scale", kFloat}, {"a_zero_point", kInt}, {"activation", kString}, {"b_scale", kFloat}, {"b_zero_point", kInt}, {"dtype", kString},
     {"exponent", kFloat}, {"fraction_bits", kInt}, {"left_shift", kInt}, {"raw_codes", kInt}, {"rounding", kString}, {"scale", kFloat},
-    {"sign_b", kInt}, {"sizes", kInts}, {"steps", kInts}, {"x_scale", kFloat}, {"x_zero_point", kInt}, {"y_dtype", kString}, {"y_max", kInt}, {"y_middle", kInt},
+    {"sign_b", kInt}, {"sizes", kInts}, {"steps", kInts}, {"to", kString}, {"x_scale", kFloat}, {"x_zero_point", kInt}, {"y_dtype", kString}, {"y_max", kInt}, {"y_middle", kInt},
     {"y_min", kInt}, {"y_scale", kFloat}, {"y_zero_point", kInt}, {"zero_point", kInt},
 };
 
 template <std::size_t N>
-const Entry* find(const Entry (&table)[N], std::string_view name) {
+std::optional<AttrKind> find(const Entry (&table)[N], std::string_view name) {
   const Entry* entry = std::find_if(std::begin(table), std::end(table), [&](const Entry& e) { return e.name == name; });
-  return entry == std::end(table) ? nullptr : entry;
+  return entry == std::end(table) ? std::nullopt : std::optional(entry->kind);
+}
+
+// In a graph.
+std::optional<AttrKind> kind_in_graph(std::string_view name) {
+  const auto ours = find(kOfOurs, name);
+  return ours ? ours : find(kOfOnnx, name);
 }
 
 // In the order of the alternatives of Attr.
@@ -57,13 +63,7 @@ bool is_rounding(const std::string& name) {
 
 }  // namespace
 
-bool is_onnx_attribute(std::string_view name) { return find(kOfOnnx, name) != nullptr; }
-
-std::optional<AttrKind> attribute_kind(std::string_view name) {
-  const Entry* entry = find(kOfOnnx, name);
-  if (entry == nullptr) entry = find(kOfOurs, name);
-  return entry == nullptr ? std::nullopt : std::optional(entry->kind);
-}
+std::optional<AttrKind> onnx_attribute_kind(std::string_view name) { return find(kOfOnnx, name); }
 
 std::string_view name_of(AttrKind kind) {
   constexpr std::string_view kNames[] = {"an integer", "a number", "a string", "a list of integers", "a list of numbers"};
@@ -74,7 +74,7 @@ Status check_attributes(const Attrs& attrs) {
   constexpr std::string_view kOfActivation = "activation.";
   for (const auto& [key, value] : attrs.all()) {
     const std::string_view name = std::string_view(key).substr(key.starts_with(kOfActivation) ? kOfActivation.size() : 0);
-    const auto wanted = attribute_kind(name);
+    const auto wanted = kind_in_graph(name);
     const AttrKind found = kind_of(value);
     const bool integers = (wanted == kFloat && found == kInt) || (wanted == kFloats && found == kInts);
     if (wanted && found != *wanted && !integers) return error("attribute '{}' is {}, wanted {}", key, name_of(found), name_of(*wanted));

@@ -12,10 +12,8 @@ namespace narrow {
 
 enum class AttrKind : std::uint8_t { kInt, kFloat, kString, kInts, kFloats };
 
-// Names of ONNX alone: those of the operators that are read.
-bool is_onnx_attribute(std::string_view name);
-// nullopt: a name that no operator here reads.
-std::optional<AttrKind> attribute_kind(std::string_view name);
+// Of an attribute of ONNX's; nullopt: a name that no operator here reads.
+std::optional<AttrKind> onnx_attribute_kind(std::string_view name);
 std::string_view name_of(AttrKind kind);  // "a list of integers"
 
 // The attributes of an operator are of the right kind (integers pass for reals); a fused activation exists, and a rounding
