@@ -1,13 +1,16 @@
 #include "calibrate/calibrate.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <iterator>
+#include <mutex>
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "calibrate/observe.h"
-#include "data/sample_stream.h"
 #include "run/executor.h"
 
 namespace narrow {
@@ -37,53 +40,119 @@ void warn_of_infinities(const Stats& stats, Diagnostics* diagnostics) {
   }
 }
 
-}  // namespace
+// What a sample ended with.
+struct Failure {
+  std::int64_t sample;
+  Error error;
+};
 
-Result<Stats> calibrate(const Graph& graph, std::span<const ValueId> sites, const Dataset& dataset, const CalibrateOptions& options) {
-  Stats stats;
-  stats.graph_hash = graph.hash();
-  std::vector<std::int32_t> index(graph.value_slots(), -1);  // of stats.values, by value
-  for (const ValueId id : sites) {
-    if (graph.value(id).dtype != DType::kF32 || index[id.index] >= 0) continue;
-    index[id.index] = static_cast<std::int32_t>(stats.values.size());
-    stats.values.emplace_back().value = graph.value(id).name;
-  }
-  std::vector<bool> watched(graph.value_slots());  // what stays float and nobody observes may still not be NaN
-  for (const ValueId id : graph.inputs()) watched[id.index] = graph.value(id).dtype == DType::kF32;
-  for (const ValueId id : graph.outputs()) watched[id.index] = graph.value(id).dtype == DType::kF32;
-  Executor executor(graph);
-  const std::int64_t count = options.limit < 0 ? dataset.size() : std::min(options.limit, dataset.size());
-  std::string first_failure;
-  for (SampleStream stream(dataset, 0, count); !stream.done();) {
-    const std::int64_t i = stream.index();
-    const Result<Sample> sample = stream.next();
-    NARROW_TRY(check_cancelled());
-    if (!sample) {
-      if (first_failure.empty()) first_failure = sample.error().message;
-      if (options.diagnostics != nullptr) {
-        options.diagnostics->warn(fmt::format("sample '{}' is left out: {}", dataset.name_of(i), sample.error().message), sample.error().help, sample.error().where);
-      }
-      continue;
+// Statistics of some samples: what one thread has seen. Merging is exact (stats.h), so that who saw which sample does not matter.
+class Part {
+ public:
+  Part(const Graph& graph, std::span<const ValueId> sites) : graph_(graph), index_(graph.value_slots(), -1), watched_(graph.value_slots()) {
+    for (const ValueId id : sites) {
+      if (graph.value(id).dtype != DType::kF32 || index_[id.index] >= 0) continue;
+      index_[id.index] = static_cast<std::int32_t>(stats.values.size());
+      stats.values.emplace_back().value = graph.value(id).name;
     }
+    for (const ValueId id : graph.inputs()) watched_[id.index] = graph.value(id).dtype == DType::kF32;
+    for (const ValueId id : graph.outputs()) watched_[id.index] = graph.value(id).dtype == DType::kF32;
+  }
+
+  Status add(Executor& executor, const Sample& sample) {
     ValueId nan;
     const auto observer = [&](ValueId id, const Tensor& tensor) {
       if (nan) return;
-      if (index[id.index] < 0) {
-        if (watched[id.index] && holds_nan(tensor)) nan = id;
+      if (index_[id.index] < 0) {
+        if (watched_[id.index] && holds_nan(tensor)) nan = id;
         return;
       }
-      ValueStats& value = stats.values[static_cast<std::size_t>(index[id.index])];
+      ValueStats& value = stats.values[static_cast<std::size_t>(index_[id.index])];
       observe(tensor, value);
       if (value.nan_count > 0) nan = id;
     };
-    NARROW_TRY(executor.run(sample->inputs, observer));
-    if (nan) return tl::unexpected(nan_error(graph, nan, sample->name));
+    NARROW_TRY(executor.run(sample.inputs, observer));
+    if (nan) return tl::unexpected(nan_error(graph_, nan, sample.name));
     ++stats.samples;
-    if (options.progress != nullptr) options.progress->step(i + 1, count, "samples");
+    return {};
+  }
+
+  Stats stats;
+  std::vector<Failure> unread;  // left out
+  std::vector<Failure> fatal;   // at most one: this part went no further
+
+ private:
+  const Graph& graph_;
+  std::vector<std::int32_t> index_;  // of stats.values, by value
+  std::vector<bool> watched_;        // what stays float and nobody observes may still not be NaN
+};
+
+// One executor per thread, each with samples of its own: no thread waits for another within a network. A network of which so many
+// would not fit in memory runs once, with all threads inside its layers.
+std::int64_t worker_count(const Graph& graph, std::int64_t samples) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;  // bytes of all executors
+  std::int64_t constants = 0, largest = 0;
+  for (const ValueId id : graph.live_values()) {
+    const Value& v = graph.value(id);
+    const std::int64_t bytes = element_count(v.shape) * static_cast<std::int64_t>(size_of(v.dtype));
+    if (v.is_constant()) constants += bytes;
+    else largest = std::max(largest, bytes);
+  }
+  const std::int64_t threads = std::min<std::int64_t>(thread_count(), samples);
+  return (constants + 4 * largest) * threads <= kMost ? std::max<std::int64_t>(threads, 1) : 1;
+}
+
+std::vector<Failure> sorted(std::vector<Failure> failures) {
+  std::sort(failures.begin(), failures.end(), [](const Failure& a, const Failure& b) { return a.sample < b.sample; });
+  return failures;
+}
+
+}  // namespace
+
+Result<Stats> calibrate(const Graph& graph, std::span<const ValueId> sites, const Dataset& dataset, const CalibrateOptions& options) {
+  const std::int64_t count = options.limit < 0 ? dataset.size() : std::min(options.limit, dataset.size());
+  std::vector<Part> parts(static_cast<std::size_t>(worker_count(graph, count)), Part(graph, sites));
+  std::atomic<std::int64_t> next = 0, done = 0;
+  std::atomic<bool> stop = false;
+  std::mutex progress;
+  // Samples are handed out in order: when one fails, those before it are done or under way, and the first failure is always the same.
+  parallel_for(std::ssize(parts), [&](std::int64_t w) {
+    Part& part = parts[static_cast<std::size_t>(w)];
+    Executor executor(graph);
+    while (!stop && !cancelled()) {
+      const std::int64_t i = next++;
+      if (i >= count) return;
+      Result<Sample> sample = dataset.load(i);
+      if (!sample) {
+        part.unread.push_back({i, std::move(sample.error())});
+      } else if (Status status = part.add(executor, *sample); !status) {
+        part.fatal.push_back({i, std::move(status.error())});
+        stop = true;
+      }
+      const std::int64_t so_far = ++done;
+      const std::lock_guard lock(progress);
+      if (options.progress != nullptr) options.progress->step(so_far, count, "samples");
+    }
+  });
+  NARROW_TRY(check_cancelled());
+
+  Stats stats = std::move(parts[0].stats);
+  std::vector<Failure> unread, fatal;
+  for (Part& part : parts) {
+    if (&part != &parts[0]) NARROW_TRY(stats.merge(part.stats));
+    std::move(part.unread.begin(), part.unread.end(), std::back_inserter(unread));
+    std::move(part.fatal.begin(), part.fatal.end(), std::back_inserter(fatal));
+  }
+  stats.graph_hash = graph.hash();
+  unread = sorted(std::move(unread));
+  if (!fatal.empty()) return tl::unexpected(sorted(std::move(fatal))[0].error);
+  for (const Failure& failure : unread) {
+    if (options.diagnostics == nullptr) break;
+    options.diagnostics->warn(fmt::format("sample '{}' is left out: {}", dataset.name_of(failure.sample), failure.error.message), failure.error.help, failure.error.where);
   }
   if (stats.samples == 0) {
-    if (first_failure.empty()) return error("there is not a single calibration sample").with_help("give a folder of images or arrays with --data");
-    return error("none of the {} calibration samples could be read; the first: {}", count, first_failure).with_help("check --data and the preprocessing in the recipe");
+    if (unread.empty()) return error("there is not a single calibration sample").with_help("give a folder of images or arrays with --data");
+    return error("none of the {} calibration samples could be read; the first: {}", count, unread[0].error.message).with_help("check --data and the preprocessing in the recipe");
   }
   warn_of_infinities(stats, options.diagnostics);
   return stats;

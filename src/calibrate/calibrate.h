@@ -1,5 +1,5 @@
-// One pass over the data: the float network runs sample by sample, and an observer adds every site's tensor to its
-// statistics. Memory is weights, live activations, the statistics and two samples, whatever the number of samples.
+// One pass over the data: the float network runs sample by sample, one sample per thread, and an observer adds every site's tensor
+// to its statistics. Memory per thread is packed weights, live activations, statistics and a sample, whatever the number of samples.
 #pragma once
 
 #include <span>

@@ -81,21 +81,6 @@ TEST(Compile, WhatALayerCostsAtTheOutputs) {
   }
 }
 
-TEST(Compile, SeveredNetworkReadsEveryKnownValue) {
-  const Compiled c;
-  const SeveredGraph severed = sever(c.result.graph, c.result.network);
-  must(severed.graph.verify());
-  ASSERT_EQ(severed.feeds.size(), severed.graph.inputs().size());
-  // Every value of the float network that a node reads is an input now: x and all outputs but the last.
-  EXPECT_EQ(severed.feeds.size(), 6U);
-  for (const NodeId id : severed.graph.order()) {
-    for (const ValueId in : severed.graph.node(id).inputs) {
-      if (!in || severed.graph.value(in).is_constant()) continue;
-      EXPECT_TRUE(severed.graph.is_input(in) || !c.result.graph.find_value(severed.graph.value(in).name)) << severed.graph.value(in).name;
-    }
-  }
-}
-
 TEST(Compile, ANetworkComparedWithItselfIsExact) {
   const Compiled c;
   class One : public Dataset {

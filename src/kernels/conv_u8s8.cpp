@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/clones.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "kernels/conv_u8s8_tile.h"
@@ -29,6 +30,7 @@ struct Panel {
   std::int64_t input_channel = 0;  // first of its group
   bool wide = true;                // room for 32 channels, else 16
   std::size_t weights = 0, bias = 0;  // offsets of the packed arrays
+  std::int64_t width() const { return wide ? kConvPanel : kConvPanel / 2; }
 };
 
 // What one thread does at a time: a rectangle of output pixels of one image, times some panels.
@@ -41,6 +43,27 @@ struct Chunk {
 struct Region {
   std::int64_t row, row_end, column, column_end;
 };
+
+struct SignedSums {
+  std::int64_t positive = 0, negative = 0;
+};
+
+// In blocks whose sums fit 32 bits.
+NARROW_CLONES SignedSums sum_by_sign(const std::int8_t* w, std::int64_t n) {
+  constexpr std::int64_t kBlock = 1 << 16;
+  SignedSums sums;
+  for (std::int64_t begin = 0; begin < n; begin += kBlock) {
+    const std::int64_t end = std::min(n, begin + kBlock);
+    std::int32_t positive = 0, all = 0;
+    for (std::int64_t i = begin; i < end; ++i) {
+      positive += w[i] > 0 ? w[i] : 0;
+      all += w[i];
+    }
+    sums.positive += positive;
+    sums.negative += all - positive;
+  }
+  return sums;
+}
 
 // A 1x1 convolution whose pixels map one to one is a product over one long row of pixels.
 ConvShape flattened(ConvShape s) {
@@ -75,6 +98,8 @@ class TiledConv final : public ConvU8S8 {
 
  private:
   void pack(const ConvU8S8Problem& problem);
+  template <typename T>
+  void pack_panel(const Panel& panel, const std::int8_t* weights, T* packed) const;
   void split();
   void run_chunk(const Chunk& chunk, const std::uint8_t* x, char* y) const;
   const std::uint8_t* copy_region(const Region& region, const std::uint8_t* image) const;
@@ -93,38 +118,50 @@ class TiledConv final : public ConvU8S8 {
 };
 
 void TiledConv::pack(const ConvU8S8Problem& problem) {
-  std::vector<std::uint8_t> packed;
-  const std::int64_t k = tap_count_ * run_, group_out = shape_.out_c / shape_.groups, per_group = 4 / element_bytes_;
+  const std::int64_t k = tap_count_ * run_, group_out = shape_.out_c / shape_.groups;
+  std::size_t bytes = 0, biases = 0;
   for (std::int64_t g = 0; g < shape_.groups; ++g) {
     for (std::int64_t c = 0; c < group_out; c += kConvPanel) {
       Panel panel{.first = g * group_out + c, .channels = std::min<std::int64_t>(group_out - c, kConvPanel), .input_channel = g * (shape_.in_c / shape_.groups)};
       panel.wide = panel.channels > kConvPanel / 2;
-      const std::int64_t width = panel.wide ? kConvPanel : kConvPanel / 2;
-      panel.weights = packed.size();
-      panel.bias = bias_.size();
-      packed.resize(packed.size() + static_cast<std::size_t>(tap_count_ * groups_ * width * 4), 0);
-      bias_.resize(bias_.size() + static_cast<std::size_t>(width), 0);
-      for (std::int64_t j = 0; j < panel.channels; ++j) {
-        const std::int8_t* w = problem.weights + (panel.first + j) * k;
-        std::int64_t sum = 0;
-        for (std::int64_t tap = 0; tap < tap_count_; ++tap) {
-          std::uint8_t* out = packed.data() + panel.weights + tap * groups_ * width * 4;
-          for (std::int64_t e = 0; e < run_; ++e) {
-            const std::int8_t value = w[tap * run_ + e];
-            sum += value;
-            std::uint8_t* place = out + ((e / per_group) * width + j) * 4 + (e % per_group) * element_bytes_;
-            const std::int16_t wide = value;
-            std::memcpy(place, tiles_.widened ? static_cast<const void*>(&wide) : &value, static_cast<std::size_t>(element_bytes_));
-          }
-        }
-        // Modulo 2^32, as the sums are.
-        const std::int64_t bias = (problem.bias == nullptr ? 0 : problem.bias[panel.first + j]) - zero_point_ * sum;
-        bias_[panel.bias + static_cast<std::size_t>(j)] = static_cast<std::int32_t>(static_cast<std::uint32_t>(bias));
-      }
+      panel.weights = bytes;
+      panel.bias = biases;
+      bytes += static_cast<std::size_t>(tap_count_ * groups_ * panel.width() * 4);
+      biases += static_cast<std::size_t>(panel.width());
       panels_.push_back(panel);
     }
   }
-  weights_ = Tensor::of<std::uint8_t>({static_cast<std::int64_t>(packed.size())}, packed);
+  weights_ = Tensor(DType::kU8, {static_cast<std::int64_t>(bytes)});
+  bias_.resize(biases, 0);
+  parallel_for(static_cast<std::int64_t>(panels_.size()), [&](std::int64_t i) {
+    const Panel& panel = panels_[static_cast<std::size_t>(i)];
+    const std::int8_t* weights = problem.weights + panel.first * k;
+    std::uint8_t* packed = weights_.data<std::uint8_t>() + panel.weights;
+    if (tiles_.widened) pack_panel<std::int16_t>(panel, weights, reinterpret_cast<std::int16_t*>(packed));
+    else pack_panel<std::int8_t>(panel, weights, reinterpret_cast<std::int8_t*>(packed));
+    for (std::int64_t j = 0; j < panel.channels; ++j) {
+      const SignedSums sums = sum_by_sign(weights + j * k, k);
+      // Modulo 2^32, as the sums are.
+      const std::int64_t bias = (problem.bias == nullptr ? 0 : problem.bias[panel.first + j]) - zero_point_ * (sums.positive + sums.negative);
+      bias_[panel.bias + static_cast<std::size_t>(j)] = static_cast<std::int32_t>(static_cast<std::uint32_t>(bias));
+    }
+  });
+}
+
+// [tap][group][channel of the panel][element of the group]; weights: [channel][tap][element of the run].
+template <typename T>
+void TiledConv::pack_panel(const Panel& panel, const std::int8_t* weights, T* packed) const {
+  constexpr std::int64_t kPerGroup = 4 / sizeof(T);
+  const std::int64_t k = tap_count_ * run_, width = panel.width();
+  for (std::int64_t tap = 0; tap < tap_count_; ++tap) {
+    for (std::int64_t group = 0; group < groups_; ++group, packed += width * kPerGroup) {
+      const std::int8_t* from = weights + tap * run_ + group * kPerGroup;
+      const std::int64_t elements = std::min(kPerGroup, run_ - group * kPerGroup);
+      for (std::int64_t j = 0; j < width; ++j) {
+        for (std::int64_t e = 0; e < kPerGroup; ++e) packed[j * kPerGroup + e] = j < panel.channels && e < elements ? from[j * k + e] : std::int8_t{0};
+      }
+    }
+  }
 }
 
 // Rectangles whose input stays in the second-level cache. Enough of them for several threads, down to a few tiles; only then the
@@ -231,11 +268,7 @@ bool accumulators_fit(const ConvU8S8Problem& problem) {
   const std::int64_t k = s.kernel_h * s.kernel_w * (s.in_c / s.groups);
   const std::int64_t below = problem.x_zero_point, above = 255 - problem.x_zero_point;  // largest |x - zero point| on either side
   for (std::int64_t o = 0; o < s.out_c; ++o) {
-    std::int64_t positive = 0, negative = 0;
-    for (std::int64_t i = 0; i < k; ++i) {
-      const std::int64_t w = problem.weights[o * k + i];
-      (w > 0 ? positive : negative) += w;
-    }
+    const auto [positive, negative] = sum_by_sign(problem.weights + o * k, k);
     const std::int64_t bias = problem.bias == nullptr ? 0 : problem.bias[o];
     if (bias + positive * above - negative * below > INT32_MAX || bias + negative * above - positive * below < INT32_MIN) return false;
   }

@@ -35,8 +35,6 @@ void keep_copy(const Tensor& from, Tensor& to) {
   });
 }
 
-Tensor as_network_type(const Tensor& real, const Value& value) { return value.quant ? quantize(real, *value.quant) : real; }
-
 // One compared layer output, by its ids in both graphs.
 struct Site {
   LayerComparison* layer = nullptr;
@@ -70,12 +68,43 @@ class LayerObserver {
   RealValues* kept_ = nullptr;
 };
 
+void overwrite(Tensor& tensor, const Tensor& contents) {
+  std::copy_n(static_cast<const std::byte*>(contents.raw()), contents.bytes(), static_cast<std::byte*>(tensor.raw()));
+}
+
+// The integer network, end to end or cut apart at every value that the float network knows: there, whatever a node gave, its readers
+// get the float network's value on the grid of the integer one, so that one run evaluates every layer alone.
+class Network {
+ public:
+  Network(const Graph& network, const std::map<ValueId, ValueId>& references, const RealValues& real_values)
+      : executor_(network, {.keep = {}, .edit = [this, &network, &references, &real_values](ValueId id, Tensor& tensor) {
+                    const auto reference = apart_ ? references.find(id) : references.end();
+                    if (reference == references.end()) return;
+                    const Tensor& real = real_values.at(reference->second);
+                    if (const auto& quant = network.value(id).quant) quantize(real, *quant, tensor);
+                    else overwrite(tensor, real);
+                  }}) {}
+  Result<std::vector<Tensor>> run(std::span<const Tensor> inputs, const Executor::Observer& observer) {
+    apart_ = false;
+    return run_real(executor_, inputs, observer);
+  }
+  Status run_apart(std::span<const Tensor> inputs, const Executor::Observer& observer) {
+    apart_ = true;
+    NARROW_TRY(run_real(executor_, inputs, observer));
+    return {};
+  }
+
+ private:
+  bool apart_ = false;
+  Executor executor_;
+};
+
 // The float network with one value replaced.
 class Probe {
  public:
   explicit Probe(const Graph& reference)
       : executor_(reference, {.keep = {}, .edit = [this](ValueId id, Tensor& tensor) {
-                    if (id == value_) std::copy_n(static_cast<const std::byte*>(contents_->raw()), contents_->bytes(), static_cast<std::byte*>(tensor.raw()));
+                    if (id == value_) overwrite(tensor, *contents_);
                   }}) {}
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs, ValueId value, const Tensor& contents) {
     value_ = value;
@@ -193,46 +222,35 @@ double Comparison::argmax_agreement() const {
   return 100.0 * static_cast<double>(outputs[0].same_argmax) / static_cast<double>(samples);
 }
 
-SeveredGraph sever(const Graph& reference, const Graph& network) {
-  SeveredGraph result{.graph = network, .feeds = {}};
-  Graph& graph = result.graph;
-  for (std::size_t i = 0; i < network.inputs().size(); ++i) result.feeds.push_back({reference.inputs()[i], network.inputs()[i]});
-  for (const ValueId id : reference.live_values()) {
-    if (reference.value(id).is_constant() || reference.is_input(id)) continue;
-    const ValueId other = counterpart(reference, id, network);
-    if (!other || network.value(other).users.empty()) continue;
-    const ValueId fed = graph.add_input(network.value(other).name + ":fed", network.value(other).dtype, network.value(other).shape);
-    graph.set_quant(fed, network.value(other).quant);
-    for (const NodeId user : network.value(other).users) {
-      for (std::size_t slot = 0; slot < graph.node(user).inputs.size(); ++slot) {
-        if (graph.node(user).inputs[slot] == other) graph.set_input(user, slot, fed);
-      }
-    }
-    result.feeds.push_back({id, fed});
-  }
-  return result;
-}
-
 Result<Comparison> compare_layers(const Graph& reference, const Graph& network, const Dataset& dataset, const CompareOptions& options, Progress& progress) {
   NARROW_TRY(check_same_inputs(reference, network));
   Comparison result;
   std::vector<ValueId> values;
   result.layers = list_layers(reference, network, values);
-  std::map<ValueId, Site> sites;  // by id in the network; sever() keeps those ids
-  for (std::size_t i = 0; i < values.size(); ++i) sites[counterpart(reference, values[i], network)] = {&result.layers[i], values[i]};
+  std::map<ValueId, Site> sites;            // by id in the network
+  std::map<ValueId, LayerComparison*> layers;  // by id in the float graph
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    sites[counterpart(reference, values[i], network)] = {&result.layers[i], values[i]};
+    layers[values[i]] = &result.layers[i];
+  }
   for (const ValueId out : reference.outputs()) {
     const Shape& shape = reference.value(out).shape;
     const bool scores = !shape.empty() && shape.back() > 1 && element_count(shape) == shape.back();
     result.outputs.push_back({.name = reference.value(out).name, .metrics = {}, .scores = scores});
   }
 
-  const SeveredGraph severed = sever(reference, network);
-  RealValues float_values;  // what one sample needs again
-  for (const ValueId id : values) float_values[id];
-  for (const SeveredGraph::Feed& feed : severed.feeds) float_values[feed.reference];
+  RealValues float_values;                // what one sample needs again
+  std::map<ValueId, ValueId> references;  // of the network's values: theirs in the float graph
+  for (const ValueId id : reference.live_values()) {
+    const ValueId other = reference.value(id).is_constant() ? ValueId{} : counterpart(reference, id, network);
+    if (!other) continue;
+    references[other] = id;
+    float_values[id];
+  }
   const LayerObserver cumulative(network, sites, float_values, &LayerComparison::cumulative);
-  LayerObserver isolated(severed.graph, sites, float_values, &LayerComparison::isolated);
-  Executor run_reference(reference), run_network(network), run_severed(severed.graph);
+  LayerObserver isolated(network, sites, float_values, &LayerComparison::isolated);
+  Executor run_reference(reference);
+  Network run_network(network, references, float_values);
   std::optional<Probe> probe;
   if (options.output_samples > 0) probe.emplace(reference);
 
@@ -244,15 +262,13 @@ Result<Comparison> compare_layers(const Graph& reference, const Graph& network, 
     const Sample sample = NARROW_TRY(std::move(loaded));
     const std::vector<Tensor> expected = NARROW_TRY(run_reference.run(sample.inputs, [&](ValueId id, const Tensor& tensor) {
       if (const auto wanted = float_values.find(id); wanted != float_values.end()) keep_copy(tensor, wanted->second);
+      if (const auto layer = layers.find(id); layer != layers.end()) observe_real(*layer->second, tensor, result.samples == 0);
     }));
-    for (std::size_t k = 0; k < values.size(); ++k) observe_real(result.layers[k], float_values.at(values[k]), result.samples == 0);
-    const std::vector<Tensor> found = NARROW_TRY(run_real(run_network, sample.inputs, cumulative));
-    std::vector<Tensor> fed;
-    for (const SeveredGraph::Feed& feed : severed.feeds) fed.push_back(as_network_type(float_values.at(feed.reference), severed.graph.value(feed.input)));
+    const std::vector<Tensor> found = NARROW_TRY(run_network.run(sample.inputs, cumulative));
     RealValues alone;
     const bool at_outputs = result.samples < options.output_samples;
     isolated.keep(at_outputs ? &alone : nullptr);
-    NARROW_TRY(run_severed.run(fed, isolated));
+    NARROW_TRY(run_network.run_apart(sample.inputs, isolated));
     if (at_outputs) NARROW_TRY(measure_at_outputs(*probe, sample.inputs, expected, sites, alone));
     for (std::size_t k = 0; k < expected.size(); ++k) {
       if (expected[k].dtype() != DType::kF32) continue;

@@ -56,13 +56,4 @@ struct CompareOptions {
 // Samples that cannot be read are passed over. Error: inputs of the two differ, no sample can be read, interrupted.
 Result<Comparison> compare_layers(const Graph& reference, const Graph& network, const Dataset& dataset, const CompareOptions& options, Progress& progress);
 
-// The network cut apart at every value that the float graph knows: each such value that a node reads becomes a graph input
-// ("NAME:fed"), so that one run evaluates every layer alone. Graph inputs that already exist stay first.
-struct SeveredGraph {
-  Graph graph;
-  struct Feed { ValueId reference; ValueId input; };
-  std::vector<Feed> feeds;              // one per graph input, in order
-};
-SeveredGraph sever(const Graph& reference, const Graph& network);
-
 }  // namespace narrow

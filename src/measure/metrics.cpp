@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "base/clones.h"
@@ -19,24 +21,30 @@ struct Sums {
   std::uint64_t bad = 0;
 };
 
-NARROW_CLONES void add_pairs(const float* reference, const float* other, std::size_t n, Sums& sums) {
-  std::uint64_t bad[kLanes] = {};
-  for (std::size_t i = 0; i < n; i += kLanes) {
-    const std::size_t lanes = std::min(kLanes, n - i);
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      const float x = reference[i + lane], y = other[i + lane];
-      const bool finite = x - x == 0 && y - y == 0;  // false for infinities and NaN
-      const double a = finite ? static_cast<double>(x) : 0, b = finite ? static_cast<double>(y) : 0, d = a - b;
-      bad[lane] += finite ? 0 : 1;
-      sums.signal[lane] += a * a;
-      sums.power[lane] += b * b;
-      sums.product[lane] += a * b;
-      sums.noise[lane] += d * d;
-      const double size = d < 0 ? -d : d;
-      sums.largest[lane] = sums.largest[lane] > size ? sums.largest[lane] : size;
-    }
+template <typename Index>
+inline void add_lanes(const float* reference, const float* other, Index lanes, Sums& sums, std::uint64_t* bad) {
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    const float x = reference[lane], y = other[lane];
+    const bool finite = x - x == 0 && y - y == 0;  // false for infinities and NaN
+    const double a = finite ? static_cast<double>(x) : 0, b = finite ? static_cast<double>(y) : 0, d = a - b;
+    bad[lane] += finite ? 0 : 1;
+    sums.signal[lane] += a * a;
+    sums.power[lane] += b * b;
+    sums.product[lane] += a * b;
+    sums.noise[lane] += d * d;
+    const double size = d < 0 ? -d : d;
+    sums.largest[lane] = sums.largest[lane] > size ? sums.largest[lane] : size;
   }
+}
+
+NARROW_CLONES void add_pairs(const float* reference, const float* other, std::size_t n, Sums& total) {
+  Sums sums = total;
+  std::uint64_t bad[kLanes] = {};
+  const std::size_t whole = n / kLanes * kLanes;
+  for (std::size_t i = 0; i < whole; i += kLanes) add_lanes(reference + i, other + i, std::integral_constant<std::size_t, kLanes>(), sums, bad);
+  add_lanes(reference + whole, other + whole, n - whole, sums, bad);
   for (const std::uint64_t count : bad) sums.bad += count;
+  total = sums;
 }
 
 NARROW_CLONES std::uint64_t count_outside(const float* x, std::size_t n, float low, float high) {
@@ -108,8 +116,14 @@ void ClipMeter::add(const Tensor& real, const QuantParams& params) {
   const auto step = static_cast<double>(params.scale[0]);
   const auto low = static_cast<float>(params.lowest() - step);
   const auto high = static_cast<float>(params.highest() + step);
-  clipped_ += count_outside(real.data<float>(), static_cast<std::size_t>(real.elements()), low, high);
-  elements_ += static_cast<std::uint64_t>(real.elements());
+  const std::span<const float> values = real.span<float>();
+  std::vector<std::uint64_t> outside((values.size() + kChunk - 1) / kChunk);
+  parallel_for(static_cast<std::int64_t>(outside.size()), [&](std::int64_t i) {
+    const std::size_t begin = static_cast<std::size_t>(i) * kChunk;
+    outside[static_cast<std::size_t>(i)] = count_outside(values.data() + begin, std::min(kChunk, values.size() - begin), low, high);
+  });
+  clipped_ += std::accumulate(outside.begin(), outside.end(), std::uint64_t{0});
+  elements_ += values.size();
 }
 
 }  // namespace narrow

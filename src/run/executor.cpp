@@ -116,7 +116,7 @@ Result<std::vector<Tensor>> Executor::run(std::span<const Tensor> inputs, const 
     if (inputs[i].dtype() != v.dtype || inputs[i].shape() != v.shape) {
       return error("input '{}' is {}{}, wanted {}{}", v.name, name_of(inputs[i].dtype()), to_string(inputs[i].shape()), name_of(v.dtype), to_string(v.shape));
     }
-    s.tensors[graph.inputs()[i].index] = inputs[i];
+    s.tensors[graph.inputs()[i].index] = Tensor::view(v.dtype, v.shape, const_cast<void*>(inputs[i].raw()));  // not kept alive behind this run
     for (const State::Patch& patch : s.input_patches[i]) {
       auto& list = patch.output ? s.steps[patch.step].outputs : s.steps[patch.step].inputs;
       const Node& node = graph.node(s.steps[patch.step].id);
@@ -133,11 +133,11 @@ Result<std::vector<Tensor>> Executor::run(std::span<const Tensor> inputs, const 
     } else if (!step.op->view) {
       step.op->run(ctx);
     }
-    if (s.options.edit) {
-      for (std::size_t i = 0; i < node.outputs.size(); ++i) s.options.edit(node.outputs[i], step.outputs[i]);
-    }
     if (observer) {
       for (std::size_t i = 0; i < node.outputs.size(); ++i) observer(node.outputs[i], step.outputs[i]);
+    }
+    if (s.options.edit) {
+      for (std::size_t i = 0; i < node.outputs.size(); ++i) s.options.edit(node.outputs[i], step.outputs[i]);
     }
   }
   std::vector<Tensor> outputs;

@@ -16,7 +16,7 @@ struct ExecutorOptions {
   bool normative = false;   // the plain loops instead of the prepared fast kernels
   // Values that must survive until run() returns in the observer's order; empty: only graph outputs.
   std::vector<ValueId> keep = {};
-  // Called after the node that produced `value` and before anything reads it; may change the contents.
+  // Called after the node that produced `value` and after its observer, before anything reads it; may change the contents.
   std::function<void(ValueId value, Tensor& tensor)> edit = {};
 };
 

@@ -97,11 +97,16 @@ std::string QuantParams::to_string() const {
 
 Tensor quantize(const Tensor& real, const QuantParams& params) {
   Tensor out(params.dtype, real.shape());
+  quantize(real, params, out);
+  return out;
+}
+
+void quantize(const Tensor& real, const QuantParams& params, Tensor& codes) {
   const float* x = real.data<float>();
   const double low = static_cast<double>(params.qmin()), high = static_cast<double>(params.qmax());
   with_integer(params.dtype, [&](auto tag) {
     using T = decltype(tag);
-    T* y = out.data<T>();
+    T* y = codes.data<T>();
     for_channels(real.shape(), params.axis, [&](std::size_t c, std::int64_t begin, std::int64_t count) {
       const float s = params.scale[c];
       const std::int32_t z = params.zero_point[c];
@@ -119,7 +124,6 @@ Tensor quantize(const Tensor& real, const QuantParams& params) {
       }
     });
   });
-  return out;
 }
 
 Tensor dequantize(const Tensor& quantized, const QuantParams& params) {

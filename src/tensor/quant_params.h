@@ -47,6 +47,7 @@ inline float dequantize(std::int32_t q, float scale, std::int32_t zero_point) {
 
 // Whole tensors; f32 in, params.dtype out, and back. Per channel along params.axis.
 Tensor quantize(const Tensor& real, const QuantParams& params);
+void quantize(const Tensor& real, const QuantParams& params, Tensor& codes);  // into a tensor of params.dtype and the same shape
 Tensor dequantize(const Tensor& quantized, const QuantParams& params);
 void dequantize(const Tensor& quantized, const QuantParams& params, Tensor& real);  // into a f32 tensor of the same shape
 
