@@ -87,6 +87,26 @@ void add_tables(const OperandsU8& o, const T* table_a, const T* table_b, T* acc,
   }
 }
 
+inline __attribute__((always_inline)) void fused_sums_of(const OperandsU8& o, const FusedSum& sum, float* out, std::int64_t count) {
+  if (o.a_step != 0 && o.b_step != 0) {
+    for (std::int64_t i = 0; i < count; ++i) out[i] = sum(o.a[i], o.b[i]);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) out[i] = sum(o.a[i * o.a_step], o.b[i * o.b_step]);
+  }
+}
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) void fused_sums_fma(const OperandsU8& o, const FusedSum& sum, float* out, std::int64_t count) { fused_sums_of(o, sum, out, count); }
+#endif
+
+// Without the instruction, std::fma computes the same in software.
+void fused_sums(const OperandsU8& o, const FusedSum& sum, float* out, std::int64_t count, Isa isa) {
+#if defined(__x86_64__)
+  if (isa != Isa::kPortable && __builtin_cpu_supports("fma")) return fused_sums_fma(o, sum, out, count);
+#endif
+  (void)isa;
+  fused_sums_of(o, sum, out, count);
+}
+
 }  // namespace
 
 void quantize_f32_u8(const float* x, float scale, std::int32_t zero_point, std::int32_t low, std::int32_t high, std::uint8_t* y, std::int64_t count, Isa isa) {
@@ -100,13 +120,13 @@ void dequantize_u8_f32(const std::uint8_t* x, float scale, std::int32_t zero_poi
   });
 }
 
-AddU8::AddU8(const Spec& spec, Isa isa) : isa_(resolve_isa(isa)), rounding_(spec.rounding), grid_(spec.grid), requantizer_(uniform(spec.y), spec.rounding, spec.grid, isa) {
+AddU8::AddU8(const Spec& spec, Isa isa)
+    : isa_(resolve_isa(isa)), rounding_(spec.rounding), grid_(spec.grid), requantizer_(uniform(spec.y), spec.rounding, spec.grid, isa), fused_(spec.sign_b == 1), y_scale_(spec.y.scale) {
   if (rounding_ == Rounding::kFloatRne) {
-    const float ra = spec.a.scale / spec.y.scale, rb = static_cast<float>(spec.sign_b) * (spec.b.scale / spec.y.scale);
-    const float fixed = static_cast<float>(spec.grid.zero_point) - (ra * static_cast<float>(spec.a_zero_point) + rb * static_cast<float>(spec.b_zero_point));
-    for (std::size_t q = 0; q < 256; ++q) {
-      a_real_[q] = static_cast<float>(q) * ra;
-      b_real_[q] = static_cast<float>(q) * rb + fixed;
+    sum_ = FusedSum(spec.a.scale, spec.a_zero_point, spec.b.scale, spec.b_zero_point, spec.y.scale, spec.grid.zero_point);
+    for (std::int32_t q = 0; q < 256; ++q) {
+      a_real_[static_cast<std::size_t>(q)] = dequantize(q, spec.a.scale, spec.a_zero_point);
+      b_real_[static_cast<std::size_t>(q)] = -dequantize(q, spec.b.scale, spec.b_zero_point);
     }
     return;
   }
@@ -120,8 +140,13 @@ AddU8::AddU8(const Spec& spec, Isa isa) : isa_(resolve_isa(isa)), rounding_(spec
 void AddU8::piece(const OperandsU8& operands, std::uint8_t* y, std::int64_t count) const {
   if (rounding_ == Rounding::kFloatRne) {
     float sum[kPiece];
-    add_tables(operands, a_real_.data(), b_real_.data(), sum, count);
-    quantize_piece(sum, 1, 0, grid_.low, grid_.high, y, count, isa_);
+    if (fused_) {
+      fused_sums(operands, sum_, sum, count, isa_);
+      quantize_piece(sum, 1, 0, grid_.low, grid_.high, y, count, isa_);
+    } else {
+      add_tables(operands, a_real_.data(), b_real_.data(), sum, count);
+      quantize_piece(sum, y_scale_, grid_.zero_point, grid_.low, grid_.high, y, count, isa_);
+    }
     return;
   }
   alignas(64) std::int32_t acc[kPiece];

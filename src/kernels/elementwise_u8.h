@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 
 #include "kernels/isa.h"
@@ -22,7 +23,21 @@ struct OperandsU8 {
   int a_step = 1, b_step = 1;
 };
 
-// a * s_a ± b * s_b on the grid of y. Each operand enters through a table of its 256 rescaled codes.
+// The sum of two codes as ONNX Runtime's QLinearAdd forms it on x86 processors with AVX2, before it is rounded to a code: products are
+// added without rounding in between, which decides ties. Checked against 1.20.1 for all pairs of codes and 300 random grids.
+struct FusedSum {
+  FusedSum() = default;
+  FusedSum(float a_scale, std::int32_t a_zero_point, float b_scale, std::int32_t b_zero_point, float y_scale, std::int32_t y_zero_point)
+      : a_factor(a_scale / y_scale),
+        b_factor(b_scale / y_scale),
+        offset(static_cast<float>(y_zero_point) - std::fma(a_factor, static_cast<float>(a_zero_point), b_factor * static_cast<float>(b_zero_point))) {}
+  float operator()(std::int32_t a, std::int32_t b) const { return std::fma(static_cast<float>(a), a_factor, std::fma(static_cast<float>(b), b_factor, offset)); }
+
+  float a_factor = 0, b_factor = 0, offset = 0;
+};
+
+// a * s_a ± b * s_b on the grid of y. Each operand enters through a table of its 256 rescaled codes; under float_rne sums are
+// FusedSum, differences those of the real numbers.
 class AddU8 {
  public:
   struct Spec {
@@ -43,7 +58,10 @@ class AddU8 {
   RowGrid grid_;
   RowRequantizer requantizer_;
   std::array<std::int32_t, 256> a_{}, b_{};
-  std::array<float, 256> a_real_{}, b_real_{};
+  bool fused_;                                  // float_rne: a sum
+  float y_scale_;
+  FusedSum sum_;
+  std::array<float, 256> a_real_{}, b_real_{};  // float_rne: a difference
 };
 
 // (a - zp_a) * (b - zp_b), rescaled. Under float_rne product * scale + zero point is formed in float, then rounded.

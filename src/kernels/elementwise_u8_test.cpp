@@ -61,9 +61,12 @@ TEST(ElementwiseU8, AddOfAllPairs) {
                        .grid = {code(rng), round == 2 ? 20 : 0, round == 2 ? 210 : 255, false}};
       const auto wanted = [&](int p, int q) {
         if (rounding == Rounding::kFloatRne) {
-          const float ra = sa / sy, rb = static_cast<float>(spec.sign_b) * (sb / sy);
-          const float fixed = static_cast<float>(spec.grid.zero_point) - (ra * static_cast<float>(spec.a_zero_point) + rb * static_cast<float>(spec.b_zero_point));
-          return round_to_grid(static_cast<float>(p) * ra + (static_cast<float>(q) * rb + fixed), 0, spec.grid.low, spec.grid.high);
+          if (spec.sign_b < 0) return quantize(dequantize(p, sa, spec.a_zero_point) - dequantize(q, sb, spec.b_zero_point), sy, spec.grid.zero_point, spec.grid.low, spec.grid.high);
+          // Long doubles hold the products and these sums exactly enough: one rounding to float, as a fused multiplication and addition.
+          const auto fused = [](float x, float y, float z) { return static_cast<float>(static_cast<long double>(x) * static_cast<long double>(y) + static_cast<long double>(z)); };
+          const float ra = sa / sy, rb = sb / sy;
+          const float fixed = static_cast<float>(spec.grid.zero_point) - fused(ra, static_cast<float>(spec.a_zero_point), rb * static_cast<float>(spec.b_zero_point));
+          return round_to_grid(fused(static_cast<float>(p), ra, fused(static_cast<float>(q), rb, fixed)), 0, spec.grid.low, spec.grid.high);
         }
         const std::int64_t left = rescale(std::int64_t{p - spec.a_zero_point} << 20, spec.a, rounding), right = rescale(std::int64_t{q - spec.b_zero_point} << 20, spec.b, rounding);
         return requantize(left + spec.sign_b * right, spec.y, rounding, spec.grid.zero_point, spec.grid.low, spec.grid.high);

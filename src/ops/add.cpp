@@ -35,8 +35,9 @@ std::optional<Affine> affine_sub(const Graph& graph, const Node& node) { return 
 // --- qadd ---
 // Each operand, zero point removed, is shifted left so that its rescaling to the common scale 2 * max(s_a, s_b) keeps fraction
 // bits; the sum (sign_b = -1: the difference) is rescaled to the output. Inputs a, b, multiplier[3], shift[3]: entries
-// for a, b and y. Under float_rne the attributes a_scale, b_scale and y_scale are read instead, and 8-bit codes follow
-// ONNX Runtime's QLinearAdd, 16-bit ones its DequantizeLinear, Add, QuantizeLinear.
+// for a, b and y. Under float_rne the attributes a_scale, b_scale and y_scale are read instead: the sum of 8-bit codes is ONNX
+// Runtime's QLinearAdd (kernels/elementwise_u8.h, FusedSum); what it has no kernel for, differences and 16-bit codes, is its
+// DequantizeLinear, Add or Sub, QuantizeLinear.
 
 struct SumOfCodes {
   explicit SumOfCodes(const RunContext& ctx) : grid(read_binary_grid(ctx)) {
@@ -46,14 +47,12 @@ struct SumOfCodes {
     ra = r[0];
     rb = r[1];
     ry = r[2];
-    a_factor = grid.a_scale / grid.y_scale;
-    b_factor = static_cast<float>(sign) * grid.b_scale / grid.y_scale;
-    offset = static_cast<float>(grid.y_zero_point) - (a_factor * static_cast<float>(grid.a_zero_point) + b_factor * static_cast<float>(grid.b_zero_point));
+    fused = FusedSum(grid.a_scale, grid.a_zero_point, grid.b_scale, grid.b_zero_point, grid.y_scale, grid.y_zero_point);
   }
 
   std::int32_t operator()(std::int32_t a, std::int32_t b) const {
     if (grid.rounding == Rounding::kFloatRne) {
-      if (!grid.wide) return round_to_grid(static_cast<float>(a) * a_factor + (static_cast<float>(b) * b_factor + offset), 0, grid.low, grid.high);
+      if (!grid.wide && sign == 1) return round_to_grid(fused(a, b), 0, grid.low, grid.high);
       const float sum = dequantize(a, grid.a_scale, grid.a_zero_point) + static_cast<float>(sign) * dequantize(b, grid.b_scale, grid.b_zero_point);
       return quantize(sum, grid.y_scale, grid.y_zero_point, grid.low, grid.high);
     }
@@ -66,7 +65,7 @@ struct SumOfCodes {
   int left_shift = 20;
   std::int32_t sign = 1;
   Rescale ra, rb, ry;
-  float a_factor = 0, b_factor = 0, offset = 0;
+  FusedSum fused;
 };
 
 AddU8 fast_form(const SumOfCodes& c) {

@@ -94,6 +94,26 @@ TEST(IntegerBinary, FloatRneEqualsOnnxRuntime) {
   EXPECT_TRUE(product.same_bytes(codes<std::uint8_t>({255, 255, 255, 0, 254, 255, 255, 0, 3, 255, 255, 0, 255})));
 }
 
+// Sums next to a tie, by ONNX Runtime 1.20.1 on a processor with AVX2: products that are rounded before they are added give others.
+TEST(IntegerAdd, FloatRneDecidesTiesAsOnnxRuntime) {
+  struct Case {
+    Setting s;
+    std::array<std::uint8_t, 3> a, b, y;
+  };
+  const Case cases[] = {
+      {{grid(0.3125, 72), grid(0.21875, 111), grid(0.3125, 67)}, {0, 36, 120}, {136, 96, 36}, {13, 21, 63}},
+      {{grid(0.2597295343875885, 199), grid(0.25272586941719055, 202), grid(0.22782225906848907, 228)}, {38, 156, 215}, {175, 97, 58}, {14, 62, 86}},
+      {{grid(0.140625, 185), grid(0.28125, 124), grid(0.40625, 67)}, {0, 162, 254}, {210, 181, 239}, {63, 99, 170}},
+      {{grid(0.2785147428512573, 150), grid(0.22535847127437592, 98), grid(0.23988492786884308, 165)}, {11, 113, 187}, {199, 173, 23}, {99, 193, 138}},
+      {{grid(0.078125, 85), grid(0.03125, 2), grid(0.09375, 229)}, {2, 20, 38}, {100, 109, 196}, {192, 210, 254}},
+      {{grid(0.14692680537700653, 172), grid(0.2128952592611313, 79), grid(0.33583906292915344, 205)}, {69, 144, 219}, {184, 107, 30}, {227, 211, 195}},
+  };
+  for (const Case& c : cases) {
+    const auto row = [](const std::array<std::uint8_t, 3>& x) { return codes<std::uint8_t>({x[0], x[1], x[2]}); };
+    EXPECT_TRUE(run_integer("Add", c.s, row(c.a), row(c.b), Rounding::kFloatRne).same_bytes(row(c.y))) << c.s.a.scale[0];
+  }
+}
+
 TEST(IntegerBinary, ArrayFormsOfLargeTensors) {
   NARROW_SEEDED(rng);
   const Setting s{grid(0.031, 90), grid(0.017, 140), grid(0.04, 110)};
