@@ -28,7 +28,8 @@ Result<Graph> in_mode(const RunCommand& command, const Network& network) {
   const Plan plan = NARROW_TRY(Plan::from_text(NARROW_TRY(read_file(command.plan)), command.plan));
   const Target target = NARROW_TRY(load_target(command.target.empty() ? plan.target : command.target));
   NARROW_TRY(plan.verify(network.graph, target));
-  return mode == "fake" ? build_qdq(network.graph, plan) : lower(network.graph, plan, target);
+  Graph integer = NARROW_TRY(lower(network.graph, plan, target));
+  return mode == "fake" ? build_qdq(network.graph, plan, &integer) : Result<Graph>(std::move(integer));
 }
 
 Status check_output(const RunCommand& command, const Graph& graph) {

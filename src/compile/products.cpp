@@ -85,7 +85,7 @@ Status write_products(const CompileResult& result, const std::string& artifact, 
   const ProductPaths paths = product_paths(output);
   Staging staging;
   NARROW_TRY(write_file(staging.stage(paths.artifact), artifact));
-  NARROW_TRY(export_onnx(NARROW_TRY(build_qdq(result.graph, result.plan)), staging.stage(paths.qdq)));
+  NARROW_TRY(export_onnx(NARROW_TRY(build_qdq(result.graph, result.plan, &result.network)), staging.stage(paths.qdq)));
   NARROW_TRY(write_file(staging.stage(paths.plan), result.plan.to_text()));
   NARROW_TRY(write_file(staging.stage(paths.report), result.report.dump() + "\n"));
   NARROW_TRY(write_file(staging.stage(paths.page), report_html(result.report)));

@@ -83,7 +83,7 @@ TEST(Lower, AnUntiedBranchIsRequantized) {
 // is fed with the same inputs. Errors of one step propagate, so the bound is on the share, and outputs may be two off.
 void expect_agreement(const Graph& graph, const Plan& plan, Rounding rounding, std::mt19937_64& rng) {
   const Graph integer = must(lower(graph, plan, target_with(rounding)));
-  const Graph qdq = must(build_qdq(graph, plan));
+  const Graph qdq = must(build_qdq(graph, plan, &integer));
   Executor run_integer(integer), run_qdq(qdq);
   for (const bool normative : {false, true}) {
     Executor check(integer, {.normative = normative});

@@ -4,6 +4,7 @@
 
 #include "lower/constants.h"
 #include "lower/grids.h"
+#include "ops/op_def.h"
 #include "ops/quantize_linear.h"
 
 namespace narrow {
@@ -11,7 +12,7 @@ namespace {
 
 class Builder {
  public:
-  Builder(const Graph& source, const Grids& grids) : source_(source), grids_(grids), graph_(source), pairs_(source.value_slots()) {}
+  Builder(const Graph& source, const Grids& grids, const Graph* network) : source_(source), grids_(grids), network_(network), graph_(source), pairs_(source.value_slots()) {}
 
   Result<Graph> build() {
     if (graph_.order().empty()) return std::move(graph_);
@@ -23,6 +24,7 @@ class Builder {
     for (const NodeId id : order) {
       if (grids_.integer(id)) NARROW_TRY(inputs(id));
     }
+    for (const NodeId id : order) NARROW_TRY(activation(id));
     graph_.remove_dead();
     NARROW_TRY(graph_.verify());
     return std::move(graph_);
@@ -73,6 +75,28 @@ class Builder {
     return {};
   }
 
+  // An activation that the network runs as a table stands on its own, behind the codes that the table reads.
+  Status activation(NodeId id) {
+    const ValueId pre = network_ == nullptr ? ValueId{} : network_->find_value(source_.node(id).name + ".preactivation");
+    const FusedActivation fused = fused_activation(source_.node(id));
+    if (!pre || fused.op == nullptr || !grids_.integer(id)) return {};
+    const ValueId y = source_.node(id).outputs[0];
+    const QuantParams& grid = *network_->value(pre).quant;
+    if (size_of(grid.dtype) > size_of(grids_.carried(y)->dtype)) return {};  // 16 bits in an 8-bit model: as good as real, and not every reader knows them
+    const std::vector<NodeId> users = graph_.value(y).users;
+    clear_fused_activation(graph_, id);
+    const ValueId codes = pair(y, grid, source_.node(id).name + ".preactivation");
+    NodeSpec spec{.name = source_.node(id).name + ".activation", .op = std::string(fused.op->name), .inputs = {codes}, .attrs = fused.attrs, .origin = source_.node(id).origin};
+    const NodeId made = graph_.insert_after(graph_.value(codes).producer, std::move(spec));
+    NARROW_TRY(infer_node(graph_, made));
+    for (const NodeId user : users) {
+      for (std::size_t slot = 0; slot < graph_.node(user).inputs.size(); ++slot) {
+        if (graph_.node(user).inputs[slot] == y) graph_.set_input(user, slot, graph_.node(made).outputs[0]);
+      }
+    }
+    return {};
+  }
+
   ValueId on_grid(ValueId from, const QuantParams& params) {
     auto& have = pairs_[from.index];
     const auto found = std::find_if(have.begin(), have.end(), [&](const auto& p) { return p.first == params; });
@@ -99,6 +123,7 @@ class Builder {
 
   const Graph& source_;
   const Grids& grids_;
+  const Graph* network_;
   Graph graph_;
   // By value of the source: the grids on which it exists, and the dequantized value there. First the carried one.
   std::vector<std::vector<std::pair<QuantParams, ValueId>>> pairs_;
@@ -106,9 +131,9 @@ class Builder {
 
 }  // namespace
 
-Result<Graph> build_qdq(const Graph& graph, const Plan& plan) {
+Result<Graph> build_qdq(const Graph& graph, const Plan& plan, const Graph* network) {
   const Grids grids = NARROW_TRY(Grids::make(graph, plan));
-  return Builder(graph, grids).build();
+  return Builder(graph, grids, network).build();
 }
 
 }  // namespace narrow

@@ -11,10 +11,10 @@ namespace narrow {
 
 // Activations get a pair behind their producer (the dequantized value keeps the name, what it was before is NAME.raw);
 // weights, biases and constant operands become integer constants behind a DequantizeLinear; 64-bit biases stay real, for ONNX
-// cannot dequantize them. Where a node wants another
-// grid than its producer gives (untied branches), and where an integer node reads real numbers, that edge has its own
-// pair. Float islands are untouched. Grids are the planned ones (i8 stays i8). Inputs and outputs keep their names.
-// Error: the plan does not fit the graph.
-Result<Graph> build_qdq(const Graph& graph, const Plan& plan);
+// cannot dequantize them. Where a node wants another grid than its producer gives (untied branches), and where an integer node
+// reads real numbers, that edge has its own pair. Float islands are untouched. Grids are the planned ones (i8 stays i8). Inputs
+// and outputs keep their names. network: what lower() made of the same plan; with it, the codes between a linear layer and the
+// table of its activation function, which no plan holds, have their pair too. Error: the plan does not fit the graph.
+Result<Graph> build_qdq(const Graph& graph, const Plan& plan, const Graph* network = nullptr);
 
 }  // namespace narrow

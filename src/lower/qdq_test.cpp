@@ -1,6 +1,7 @@
 #include "lower/qdq.h"
 
 #include "graph/text.h"
+#include "lower/lower.h"
 #include "lower_samples.h"
 #include "run/executor.h"
 
@@ -41,6 +42,43 @@ TEST(Qdq, PairsStandWhereTheIntegerNetworkRounds) {
   EXPECT_EQ(qdq.value(qdq.outputs()[1]).name, "c");
   EXPECT_EQ(qdq.node(qdq.find_node("a")).attrs.get_string("activation"), "Relu") << "nothing stands between an operator and its activation";
   EXPECT_EQ(qdq.value(qdq.find_value("a.quantize")).dtype, DType::kI8) << "the planned grid";
+}
+
+TEST(Qdq, CodesInFrontOfATableHaveTheirPair) {
+  NARROW_SEEDED(rng);
+  Graph graph = test::sample_network();
+  graph.attrs(graph.find_node("a")).set("activation", Attr(std::string("HardSwish")));
+  const Plan plan = test::plan_from_ranges(graph, test::sample_inputs(graph, rng));
+  for (const DType dtype : {DType::kU8, DType::kI16}) {
+    Target target;
+    target.arithmetic.preactivation = dtype;
+    const Graph network = must(lower(graph, plan, target));
+    const Graph qdq = must(build_qdq(graph, plan, &network));
+    if (dtype == DType::kI16) {
+      EXPECT_EQ(chain(qdq, "a"), "a < a.quantize < a.raw < Conv") << "16 bits stay real in an 8-bit model";
+      continue;
+    }
+    EXPECT_EQ(chain(qdq, "a"), "a < a.quantize < a.activation < HardSwish");
+    const Node& activation = qdq.node(qdq.find_node("a.activation"));
+    EXPECT_EQ(chain(qdq, qdq.value(activation.inputs[0]).name), "a.preactivation.dequantize < a.preactivation.quantize < a.raw < Conv");
+    EXPECT_EQ(qdq.value(qdq.find_value("a.preactivation.quantize")).dtype, DType::kU8);
+    EXPECT_FALSE(qdq.node(qdq.find_node("a")).attrs.has("activation"));
+    // What the table reads is then what the integer network has there.
+    Executor run_network(network), run_qdq(qdq);
+    const std::vector<Tensor> x{test::sample_inputs(graph, rng)[0]};
+    Tensor codes, real;
+    must(run_real(run_network, x, [&](ValueId id, const Tensor& t) { if (network.value(id).name == "a.preactivation") codes = t.clone(); }));
+    must(run_qdq.run(x, [&](ValueId id, const Tensor& t) { if (qdq.value(id).name == "a.preactivation.dequantize") real = t.clone(); }));
+    const QuantParams& grid = *network.value(network.find_value("a.preactivation")).quant;
+    const Tensor expected = dequantize(codes, grid);
+    std::int64_t different = 0;
+    for (std::int64_t i = 0; i < real.elements(); ++i) {
+      const float steps = std::abs(real.data<float>()[i] - expected.data<float>()[i]) / grid.scale[0];
+      different += steps > 0.5F ? 1 : 0;
+      ASSERT_LE(steps, 1.01F) << i;
+    }
+    EXPECT_LE(different, real.elements() / 100);
+  }
 }
 
 TEST(Qdq, WideBiasesStayReal) {

@@ -65,7 +65,7 @@ def main():
     if not SHARED.is_dir():
         print("skipped: no ../shared")
         return 77
-    jobs = [(name, target, activations) for name in sys.argv[2:] or MODELS for target in TARGETS for activations in (["int8", "int16"] if target != "ort" else ["uint8"])]
+    jobs = [(name, target, activations) for name in sys.argv[2:] or MODELS for target in TARGETS for activations in {"generic-int8": ["int8", "int16"], "tflite": ["int8"], "ort": ["uint8"]}[target]]
 
     def one(job):
         try:

@@ -34,7 +34,7 @@ Status run(const std::vector<std::string>& words, std::int64_t shown) {
   const Stats stats = NARROW_TRY(calibrate(graph, sites, *data, {.limit = calibration}));
   const Plan plan = NARROW_TRY(make_plan(graph, stats, recipe, target, diagnostics));
   const Graph network = NARROW_TRY(lower(graph, plan, target));
-  Graph qdq = NARROW_TRY(build_qdq(graph, plan));
+  Graph qdq = NARROW_TRY(build_qdq(graph, plan, &network));
   NARROW_TRY(export_onnx(qdq, folder + "/model.onnx"));
   for (const ValueId out : network.outputs()) {
     const Value& v = network.value(out);
