@@ -108,6 +108,12 @@ TEST_F(Commands, EvalScoresAndGates) {
   EXPECT_EQ(skipped.find("networks")->items()[0].find("top-1")->as_double(), 100);
   const Outcome table = good("eval net.onnx net.narrow --data data.npy --labels labels.npy -q --min-metric top-1=50");
   EXPECT_TRUE(table.out.starts_with("metric          float  integer  delta\ntop-1 %        100.00")) << table.out;
+  const Json agreement = json("eval net.onnx net.narrow --data data.npy --json");
+  EXPECT_TRUE(agreement.find("agreement")->as_bool());
+  EXPECT_EQ(agreement.find("networks")->items()[0].find("top-1")->as_double(), 100);
+  EXPECT_EQ(agreement.find("networks")->items()[1].find("top-1")->as_double(), scores.find("networks")->items()[1].find("top-1")->as_double()) << "the labels were the float network's answers";
+  const Outcome unlabelled = scene.narrow("eval net.onnx --data data.npy -q");
+  EXPECT_TRUE(unlabelled.err.starts_with("error: task 'classify' needs labels, found none\n")) << unlabelled.err;
   const Outcome gate = scene.narrow("eval net.onnx --data data.npy --labels labels.npy -q --min-metric top-1=101");
   EXPECT_EQ(gate.exit_code, 3);
   EXPECT_TRUE(gate.err.starts_with("error: top-1 is 100, wanted at least 101\n")) << gate.err;

@@ -30,6 +30,7 @@ std::string text_of(const Evaluation& evaluation) {
   std::string text = table.to_string() + fmt::format("{} samples", evaluation.samples);
   if (evaluation.skipped > 0) text += fmt::format(", {} could not be read", evaluation.skipped);
   if (delta && evaluation.task == "classify") text += fmt::format("; same argmax on {}", evaluation.same_argmax);
+  if (evaluation.agreement) text += fmt::format("\nno labels: what '{}' answers is held for true, so these scores are agreement with it", evaluation.columns[0].name);
   return text + "\n";
 }
 
@@ -37,6 +38,7 @@ Json json_of(const Evaluation& evaluation) {
   Json json = Json::object();
   json["samples"] = evaluation.samples;
   json["skipped"] = evaluation.skipped;
+  json["agreement"] = evaluation.agreement;
   Json networks = Json::array();
   for (const auto& column : evaluation.columns) {
     Json entry = Json::object();

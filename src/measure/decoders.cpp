@@ -15,7 +15,7 @@ struct Entry {
   std::string_view name;
   Decoder decode;
 };
-constexpr std::array kDecoders{Entry{"fastestdet", decode_fastestdet}, Entry{"yolox", decode_yolox}};
+constexpr std::array kDecoders{Entry{"fastestdet", decode_fastestdet}, Entry{"ssd", decode_ssd}, Entry{"yolox", decode_yolox}};
 
 Box around(double cx, double cy, double width, double height) {
   return {cx - width / 2, cy - height / 2, cx + width / 2, cy + height / 2};
@@ -78,6 +78,32 @@ Result<std::vector<Detection>> decode_fastestdet(std::span<const Tensor> outputs
     const double cy = (std::tanh(at(2, cell)) + static_cast<double>(cell / width)) / static_cast<double>(height);
     const auto w = static_cast<double>(input.width), h = static_cast<double>(input.height);
     detections.push_back({around(cx * w, cy * h, sigmoid(at(3, cell)) * w, sigmoid(at(4, cell)) * h), best, score});
+  }
+  return detections;
+}
+
+Result<std::vector<Detection>> decode_ssd(std::span<const Tensor> outputs, ImageSize input) {
+  constexpr double kKeep = 0.05;
+  constexpr std::int64_t kCorners = 4;
+  const auto rows = [&](std::size_t i) { return outputs.size() == 2 && outputs[i].shape().size() == 3 && outputs[i].shape()[0] == 1 ? outputs[i].shape() : Shape{1, -1, 0}; };
+  const std::size_t boxes_at = rows(1)[2] == kCorners ? 1 : 0;
+  const Shape scores_shape = rows(1 - boxes_at), boxes_shape = rows(boxes_at);
+  if (boxes_shape[2] != kCorners || scores_shape[2] < 2 || boxes_shape[1] != scores_shape[1]) {
+    std::vector<std::string> found;
+    for (const Tensor& output : outputs) found.push_back(to_string(output.shape()));
+    return error("decoder 'ssd' found outputs {}, wanted scores [1,boxes,1+classes] and boxes [1,boxes,4]", found.empty() ? "none" : join(found, " and "));
+  }
+  const auto classes = static_cast<std::size_t>(scores_shape[2]);
+  const std::span<const float> scores = outputs[1 - boxes_at].span<float>(), corners = outputs[boxes_at].span<float>();
+  const auto w = static_cast<double>(input.width), h = static_cast<double>(input.height);
+  std::vector<Detection> detections;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(boxes_shape[1]); ++i) {
+    const std::int64_t best = argmax(scores.subspan(i * classes + 1, classes - 1));
+    if (best < 0) continue;
+    const auto score = static_cast<double>(scores[i * classes + 1 + static_cast<std::size_t>(best)]);
+    if (!(score > kKeep)) continue;
+    const auto corner = [&](std::size_t k) { return static_cast<double>(corners[i * kCorners + k]); };
+    detections.push_back({{corner(0) * w, corner(1) * h, corner(2) * w, corner(3) * h}, best, score});
   }
   return detections;
 }

@@ -25,6 +25,10 @@ Result<std::vector<Detection>> decode_yolox(std::span<const Tensor> outputs, Ima
 // [1, 5 + classes, h, w]: score = objectness^0.6 * best class^0.4, centre = (tanh(p) + cell) / grid, size = sigmoid(p), kept above 0.05.
 Result<std::vector<Detection>> decode_fastestdet(std::span<const Tensor> outputs, ImageSize input);
 
+// Scores [1, boxes, 1 + classes], background first, and boxes [1, boxes, 4] as corners in shares of the input, in any order (SSD and its
+// kin, decoded within the network): score = best class other than the background, kept above 0.05.
+Result<std::vector<Detection>> decode_ssd(std::span<const Tensor> outputs, ImageSize input);
+
 Result<Decoder> find_decoder(std::string_view name);
 std::vector<std::string> decoder_names();
 

@@ -39,6 +39,23 @@ TEST(Decoders, YoloxRejectsAnotherLayout) {
   EXPECT_EQ(result.error().message, "decoder 'yolox' found output [1,20,7], wanted [1,21,5+classes] for a 32x32 input");
 }
 
+TEST(Decoders, SsdReadsScoresAndCornersInAnyOrder) {
+  const Tensor scores = Tensor::of<float>({1, 3, 3}, {0.1F, 0.2F, 0.7F, 0.99F, 0.005F, 0.005F, 0.5F, 0.5F, 0});
+  const Tensor boxes = Tensor::of<float>({1, 3, 4}, {0.25F, 0.5F, 0.75F, 1, 0, 0, 1, 1, 0, 0, 0.5F, 0.25F});
+  for (const auto& outputs : {std::vector<Tensor>{scores, boxes}, std::vector<Tensor>{boxes, scores}}) {
+    const std::vector<Detection> found = test::must(decode_ssd(outputs, {40, 80}));
+    ASSERT_EQ(found.size(), 2U) << "the second is background";
+    EXPECT_EQ(found[0].label, 1);
+    EXPECT_FLOAT_EQ(static_cast<float>(found[0].score), 0.7F);
+    EXPECT_EQ(found[0].box, (Box{20, 20, 60, 40}));
+    EXPECT_EQ(found[1].label, 0);
+    EXPECT_EQ(found[1].box, (Box{0, 0, 40, 10}));
+  }
+  for (const auto& outputs : {std::vector<Tensor>{}, std::vector<Tensor>{scores}, std::vector<Tensor>{scores, scores}, std::vector<Tensor>{scores, Tensor::zeros(DType::kF32, {1, 2, 4})}}) {
+    EXPECT_NE(decode_ssd(outputs, {40, 80}).error().message.find("wanted scores [1,boxes,1+classes] and boxes [1,boxes,4]"), std::string::npos);
+  }
+}
+
 TEST(Decoders, FastestDetReadsPlanes) {
   Tensor out = Tensor::zeros(DType::kF32, {1, 7, 2, 2});
   const auto set = [&](std::size_t channel, std::size_t cell, float x) { out.data<float>()[channel * 4 + cell] = x; };

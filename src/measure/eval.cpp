@@ -33,10 +33,13 @@ std::string base_of(const std::string& name) { return std::filesystem::path(name
 class ClassificationScorer : public Scorer {
  public:
   ClassificationScorer(const Task& task, std::shared_ptr<const Truth> truth) : truth_(std::move(truth)), offset_(task.label_offset) {}
+  Status teach(std::int64_t index, const Sample&, std::span<const Tensor> outputs, Truth& truth) const override {
+    NARROW_TRY(check(outputs));
+    truth.labels[static_cast<std::size_t>(index)] = argmax(outputs[0].span<float>()) + offset_;
+    return {};
+  }
   Status add(std::int64_t index, const Sample&, std::span<const Tensor> outputs) override {
-    if (outputs.empty() || outputs[0].dtype() != DType::kF32 || outputs[0].elements() < 2) {
-      return error("task 'classify' wants a first output of one score per class, found {}", outputs.empty() ? "none" : to_string(outputs[0].shape()));
-    }
+    NARROW_TRY(check(outputs));
     score_.add(outputs[0], std::span(&truth_->labels[static_cast<std::size_t>(index)], 1), offset_);
     classes_ = outputs[0].elements();
     return {};
@@ -48,6 +51,10 @@ class ClassificationScorer : public Scorer {
   }
 
  private:
+  static Status check(std::span<const Tensor> outputs) {
+    if (!outputs.empty() && outputs[0].dtype() == DType::kF32 && outputs[0].elements() >= 2) return {};
+    return error("task 'classify' wants a first output of one score per class, found {}", outputs.empty() ? "none" : to_string(outputs[0].shape()));
+  }
   std::shared_ptr<const Truth> truth_;
   std::int64_t offset_;
   std::int64_t classes_ = 0;
@@ -57,18 +64,29 @@ class ClassificationScorer : public Scorer {
 class DetectionScorer : public Scorer {
  public:
   DetectionScorer(Decoder decode, std::shared_ptr<const Truth> truth, ImageSize input) : decode_(decode), truth_(std::move(truth)), input_(input) {}
-  Status add(std::int64_t index, const Sample& sample, std::span<const Tensor> outputs) override {
-    std::vector<Detection> detections = suppress(NARROW_TRY(decode_(outputs, input_)), kSuppressionIou);
-    for (Detection& d : detections) {
-      d.box = {(d.box.x0 - sample.offset_x) / sample.scale_x, (d.box.y0 - sample.offset_y) / sample.scale_y, (d.box.x1 - sample.offset_x) / sample.scale_x,
-               (d.box.y1 - sample.offset_y) / sample.scale_y};
+  Status teach(std::int64_t index, const Sample& sample, std::span<const Tensor> outputs, Truth& truth) const override {
+    for (const Detection& d : NARROW_TRY(detections(sample, outputs))) {
+      if (d.score >= kCertain) truth.boxes[static_cast<std::size_t>(index)].push_back({d.box, d.label});
     }
-    score_.add_image(detections, truth_->boxes[static_cast<std::size_t>(index)]);
+    return {};
+  }
+  Status add(std::int64_t index, const Sample& sample, std::span<const Tensor> outputs) override {
+    score_.add_image(NARROW_TRY(detections(sample, outputs)), truth_->boxes[static_cast<std::size_t>(index)]);
     return {};
   }
   std::vector<Metric> metrics() const override { return {{"mAP@.5", score_.mean_average_precision(), "", 4}}; }
 
  private:
+  static constexpr double kCertain = 0.5;
+  // In pixels of the picture.
+  Result<std::vector<Detection>> detections(const Sample& sample, std::span<const Tensor> outputs) const {
+    std::vector<Detection> all = suppress(NARROW_TRY(decode_(outputs, input_)), kSuppressionIou);
+    for (Detection& d : all) {
+      d.box = {(d.box.x0 - sample.offset_x) / sample.scale_x, (d.box.y0 - sample.offset_y) / sample.scale_y, (d.box.x1 - sample.offset_x) / sample.scale_x,
+               (d.box.y1 - sample.offset_y) / sample.scale_y};
+    }
+    return all;
+  }
   Decoder decode_;
   std::shared_ptr<const Truth> truth_;
   ImageSize input_;
@@ -117,11 +135,11 @@ Result<std::vector<std::int64_t>> labels_from_list(const Task& task, const Datas
 
 }  // namespace
 
-Result<std::shared_ptr<const Truth>> read_truth(const Task& task, const Dataset& dataset) {
+Result<std::shared_ptr<Truth>> read_truth(const Task& task, const Dataset& dataset) {
   auto truth = std::make_shared<Truth>();
   if (task.labels.empty()) {
     return error("task '{}' needs labels, found none", task.kind)
-        .with_help("--labels FILE.npy or a list of \"FILE LABEL\" lines for classify, --labels FOLDER of VOC annotations for detect")
+        .with_help("--labels FILE.npy or a list of \"FILE LABEL\" lines for classify, --labels FOLDER of VOC annotations for detect; without labels, give two networks: the second is held against the first")
         .with_exit_code(ExitCode::kUsage);
   }
   if (task.kind == "classify") {
@@ -152,9 +170,16 @@ Result<Evaluation> evaluate(const Dataset& dataset, const Task& task, const Shap
                             Diagnostics& diagnostics, Progress& progress) {
   std::vector<std::unique_ptr<Scorer>> scorers;
   NARROW_TRY(make_scorer(task, nullptr, input_shape));  // an unknown task or decoder is said before anything is read
-  const std::shared_ptr<const Truth> truth = NARROW_TRY(read_truth(task, dataset));
   Evaluation result;
   result.task = task.kind;
+  result.agreement = task.labels.empty() && contenders.size() >= 2;
+  auto truth = std::make_shared<Truth>();
+  if (result.agreement) {
+    truth->labels.resize(static_cast<std::size_t>(dataset.size()));
+    truth->boxes.resize(static_cast<std::size_t>(dataset.size()));
+  } else {
+    truth = NARROW_TRY(read_truth(task, dataset));
+  }
   for (const Contender& contender : contenders) {
     scorers.push_back(NARROW_TRY(make_scorer(task, truth, input_shape)));
     result.columns.push_back({.name = contender.name, .metrics = {}});
@@ -173,6 +198,7 @@ Result<Evaluation> evaluate(const Dataset& dataset, const Task& task, const Shap
       const auto begin = std::chrono::steady_clock::now();
       const std::vector<Tensor> outputs = NARROW_TRY(contenders[k].run(*sample));
       result.columns[k].seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      if (result.agreement && k == 0) NARROW_TRY(scorers[0]->teach(i, *sample, outputs, *truth));
       NARROW_TRY(scorers[k]->add(i, *sample, outputs));
       if (!outputs.empty() && outputs[0].dtype() == DType::kF32) largest.push_back(argmax(outputs[0].span<float>()));
     }

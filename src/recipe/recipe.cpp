@@ -30,7 +30,7 @@ const StrictMap::Choices<std::string> kCalibrators = {{"max", "max"}, {"percenti
                                                       {"kl", "kl"},   {"mse", "mse"},               {"sqnr", "sqnr"},
                                                       {"output_mse", "output_mse"}};
 const StrictMap::Choices<std::string> kTasks = {{"classify", "classify"}, {"detect", "detect"}};
-const StrictMap::Choices<std::string> kDecoders = {{"yolox", "yolox"}, {"fastestdet", "fastestdet"}};
+const StrictMap::Choices<std::string> kDecoders = {{"yolox", "yolox"}, {"fastestdet", "fastestdet"}, {"ssd", "ssd"}};
 
 // (x / divide - mean) / std, or (x / divide - mean) * scale, becomes (x - mean') * scale'.
 Status read_normalisation(StrictMap& map, InputRecipe* input) {
@@ -134,7 +134,7 @@ Status read_eval(const Json& node, Recipe::Eval* eval) {
   NARROW_TRY(map.finish());
   if (eval->task.empty()) return error("'eval' has no 'task'").at(node.where).with_help("write 'task: classify' or 'task: detect'");
   if (eval->task == "detect" && eval->decoder.empty()) {
-    return error("'task: detect' needs a 'decoder'").at(map.find("task")->where).with_help("write 'decoder: yolox' or 'decoder: fastestdet'");
+    return error("'task: detect' needs a 'decoder'").at(map.find("task")->where).with_help("write 'decoder: yolox', 'fastestdet' or 'ssd'");
   }
   if (eval->task != "detect" && !eval->decoder.empty()) {
     return error("'decoder' has no effect without 'task: detect'").at(map.find("decoder")->where).with_help("remove it");

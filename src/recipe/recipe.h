@@ -60,7 +60,7 @@ struct Recipe {
   std::vector<LayerRecipe> layers;         // later entries win
   struct Eval {                            // for `narrow eval`
     std::string task;                      // classify, detect
-    std::string decoder;                   // detect: yolox, fastestdet
+    std::string decoder;                   // detect: yolox, fastestdet, ssd
     std::int64_t label_offset = 0;         // class = argmax + offset
   } eval;
   const InputRecipe* input(std::string_view name) const;  // by name, or the only unnamed one

@@ -145,7 +145,7 @@ TEST(Recipe, MistakesPointAtThePlace) {
             "  --> r.yaml:1:14\n"
             "   |  eval: {task: detect}\n"
             "   |               ^^^^^^\n"
-            "  help: write 'decoder: yolox' or 'decoder: fastestdet'");
+            "  help: write 'decoder: yolox', 'fastestdet' or 'ssd'");
   EXPECT_EQ(error_of("input: {mean: [1, x, 3]}"),
             "error: 'mean' of 'input' is 'x', wanted a finite number\n"
             "  --> r.yaml:1:19\n"
