@@ -135,6 +135,7 @@ Status bench(const std::string& path, const Options& options) {
 }  // namespace narrow
 
 int main(int argc, char** argv) {
+  narrow::limit_spinning(argv);
   narrow::Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string_view arg = argv[i];

@@ -9,6 +9,12 @@ namespace narrow {
 int thread_count();
 void set_thread_count(int threads);  // >= 1
 
+// First thing in main: idle threads of libgomp spin for milliseconds by default, so that on a busy machine every parallel loop waits
+// for a time slice of whoever holds the core (50 times slower, measured). How long they spin is read before main: unless the user
+// has chosen (GOMP_SPINCOUNT, OMP_WAIT_POLICY), this sets some ten microseconds, which costs nothing on an idle machine, and starts
+// the program again. Returns when there is nothing to do, or the program cannot be started again.
+void limit_spinning(char** argv);
+
 // Calls fn(i) for every i in [0, chunks); fn must not throw. Small counts run on the calling thread.
 template <typename Fn>
 void parallel_for(std::int64_t chunks, const Fn& fn) {

@@ -27,6 +27,7 @@ int run_command(const narrow::cli::Command& command) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  narrow::limit_spinning(argv);
   // Feature maps come and go with every sample: keep their pages instead of giving them back and faulting them in again.
   ::mallopt(M_MMAP_THRESHOLD, 256 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
