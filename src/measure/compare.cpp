@@ -131,14 +131,26 @@ Status measure_at_outputs(Probe& probe, std::span<const Tensor> inputs, const st
   return {};
 }
 
+// Lanes side by side: a single chain of comparisons would wait for itself.
 NARROW_CLONES void widen(std::span<const float> values, float& low, float& high) {
-  float lo = low, hi = high;
-  for (const float x : values) {
-    lo = x < lo ? x : lo;
-    hi = x > hi ? x : hi;
+  constexpr std::size_t kLanes = 32;
+  float lo[kLanes], hi[kLanes];
+  std::fill_n(lo, kLanes, low);
+  std::fill_n(hi, kLanes, high);
+  std::size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const float x = values[i + lane];
+      lo[lane] = x < lo[lane] ? x : lo[lane];
+      hi[lane] = x > hi[lane] ? x : hi[lane];
+    }
   }
-  low = lo;
-  high = hi;
+  for (std::size_t lane = 0; i < values.size(); ++i, ++lane) {
+    lo[lane] = std::min(lo[lane], values[i]);
+    hi[lane] = std::max(hi[lane], values[i]);
+  }
+  low = *std::min_element(lo, lo + kLanes);
+  high = *std::max_element(hi, hi + kLanes);
 }
 
 std::pair<double, double> extremes_of(std::span<const float> values) {
