@@ -111,6 +111,14 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   return std::shared_ptr<const MappedFile>(new MappedFile(data, size));
 }
 
+void MappedFile::release(std::span<const std::byte> part) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  // From the page of its first byte to that of its last, which the next part begins with.
+  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(part.data()) / page * page;
+  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(part.data() + part.size()) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }

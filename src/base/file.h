@@ -29,6 +29,9 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   std::span<const std::byte> bytes() const { return {data_, size_}; }
+  // Gives the memory of a part that lies in a mapped file back, so that a pass over a large file does not keep all of it. Bytes that are
+  // read again come from the file again.
+  static void release(std::span<const std::byte> part);
 
  private:
   MappedFile(const std::byte* data, std::size_t size) : data_(data), size_(size) {}

@@ -38,6 +38,18 @@ TEST(File, EmptyFilesMapToNothing) {
   EXPECT_EQ(test::must(read_file(path)), "");
 }
 
+TEST(File, ReleasedPartsReadTheSameAgain) {
+  const std::string path = test::temporary_folder() + "/pages";
+  std::string bytes;
+  for (int i = 0; i < 50'000; ++i) bytes += static_cast<char>(i * 7 % 251);
+  test::must(write_file(path, bytes));
+  const auto file = test::must(MappedFile::open(path));
+  for (const auto& [begin, size] : {std::pair{0UL, 50'000UL}, {1UL, 20'000UL}, {4095UL, 2UL}, {10'000UL, 0UL}}) {
+    MappedFile::release(file->bytes().subspan(begin, size));
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()), bytes);
+  }
+}
+
 TEST(File, AMappedFileOutlivesItsReplacement) {
   const std::string path = test::temporary_folder() + "/a";
   test::must(write_file(path, "old"));

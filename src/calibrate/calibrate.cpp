@@ -49,7 +49,7 @@ struct Failure {
 // Statistics of some samples: what one thread has seen. Merging is exact (stats.h), so that who saw which sample does not matter.
 class Part {
  public:
-  Part(const Graph& graph, std::span<const ValueId> sites) : graph_(graph), index_(graph.value_slots(), -1), watched_(graph.value_slots()) {
+  Part(const Graph& graph, std::span<const ValueId> sites) : graph_(graph), batch_(batch_of(graph)), index_(graph.value_slots(), -1), watched_(graph.value_slots()) {
     for (const ValueId id : sites) {
       if (graph.value(id).dtype != DType::kF32 || index_[id.index] >= 0) continue;
       index_[id.index] = static_cast<std::int32_t>(stats.values.size());
@@ -68,12 +68,12 @@ class Part {
         return;
       }
       ValueStats& value = stats.values[static_cast<std::size_t>(index_[id.index])];
-      observe(tensor, value);
+      for_samples(tensor, [&](const Tensor& sample) { observe(sample, value); });
       if (value.nan_count > 0) nan = id;
     };
     NARROW_TRY(executor.run(sample.inputs, observer));
     if (nan) return tl::unexpected(nan_error(graph_, nan, sample.name));
-    ++stats.samples;
+    stats.samples += static_cast<std::uint64_t>(batch_);
     return {};
   }
 
@@ -82,7 +82,31 @@ class Part {
   std::vector<Failure> fatal;   // at most one: this part went no further
 
  private:
+  // Samples that one run takes, when the first extents of all inputs agree on it.
+  static std::int64_t batch_of(const Graph& graph) {
+    std::int64_t batch = 0;
+    for (const ValueId id : graph.inputs()) {
+      const Shape& shape = graph.value(id).shape;
+      if (shape.size() < 2 || shape[0] < 1 || (batch != 0 && shape[0] != batch)) return 1;
+      batch = shape[0];
+    }
+    return std::max<std::int64_t>(batch, 1);
+  }
+
+  // Sample by sample, so that statistics do not depend on how many a run takes. A tensor that the samples do not divide is one piece.
+  template <typename Fn>
+  void for_samples(const Tensor& tensor, const Fn& fn) const {
+    Shape shape = tensor.shape();
+    if (batch_ == 1 || shape.empty() || shape[0] % batch_ != 0 || tensor.elements() == 0) return fn(tensor);
+    shape[0] /= batch_;
+    const std::size_t bytes = tensor.bytes() / static_cast<std::size_t>(batch_);
+    for (std::int64_t i = 0; i < batch_; ++i) {
+      fn(Tensor::view(tensor.dtype(), shape, static_cast<std::byte*>(const_cast<void*>(tensor.raw())) + static_cast<std::size_t>(i) * bytes));
+    }
+  }
+
   const Graph& graph_;
+  std::int64_t batch_;
   std::vector<std::int32_t> index_;  // of stats.values, by value
   std::vector<bool> watched_;        // what stays float and nobody observes may still not be NaN
 };

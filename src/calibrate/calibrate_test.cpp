@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "base/file.h"
 #include "calibrate/observe.h"
@@ -164,6 +165,32 @@ TEST(Calibrate, EqualForAnyThreadCountAndOrder) {
     EXPECT_EQ(must(calibrate(graph, sites, backwards)), expected) << threads;
   }
   set_thread_count(before);
+}
+
+TEST(Calibrate, EqualForAnyBatchSize) {
+  NARROW_SEEDED(rng);
+  const Tensor weight = test::random_tensor({24, 3, 3, 8}, rng);
+  const auto network = [&](std::int64_t batch) {
+    Graph graph;
+    const ValueId x = graph.add_input("x", DType::kF32, {batch, 40, 40, 8});
+    NodeSpec conv{.name = "conv", .op = "Conv", .inputs = {x, graph.add_constant("w", weight)}};
+    conv.output_names = {"y"};
+    graph.add_output(must(append_inferred(graph, std::move(conv))));
+    return graph;
+  };
+  const Tensor all = test::random_tensor({12, 40, 40, 8}, rng);  // 12,800 elements a sample: its histogram is full; 34,656 of y: a quarter
+  std::optional<Stats> expected;
+  for (const std::int64_t batch : {1, 2, 3, 12}) {
+    const Graph graph = network(batch);
+    MemoryDataset data;
+    const std::int64_t size = batch * 40 * 40 * 8;
+    for (std::int64_t i = 0; i < 12 / batch; ++i) data.tensors.push_back(Tensor::view(DType::kF32, {batch, 40, 40, 8}, const_cast<float*>(all.data<float>()) + i * size).clone());
+    Stats stats = must(calibrate(graph, std::vector<ValueId>{graph.inputs()[0], graph.outputs()[0]}, data));
+    EXPECT_EQ(stats.samples, 12U);
+    stats.graph_hash = 0;
+    if (!expected) expected = stats;
+    EXPECT_EQ(stats, *expected) << batch;
+  }
 }
 
 TEST(Calibrate, NanOfAnOutputThatStaysFloatIsFoundToo) {

@@ -78,7 +78,14 @@ Result<Tensor> FileDataset::load_array(const InputSpec& spec, const Item& item) 
     array = NARROW_TRY(read_npy(item.path));
     if (array.elements() != elements || array.dtype() != item.dtype) return error("'{}' changed while it was in use", item.path);
   }
-  return prepare_array(spec, slice(array, item.index, elements), item.permuted);
+  const Tensor sample = slice(array, item.index, elements);
+  Tensor prepared = prepare_array(spec, sample, item.permuted);
+  if (item.kind == Kind::kNpy) {  // read_npy maps; what was read maps its neighbours with it (64 KB at a time), so those in front go, too
+    constexpr std::ptrdiff_t kNeighbours = 1 << 20;
+    const auto *begin = static_cast<const std::byte*>(sample.raw()), *first = static_cast<const std::byte*>(array.raw());
+    MappedFile::release({begin - std::min(begin - first, kNeighbours), begin + sample.bytes()});
+  }
+  return prepared;
 }
 
 Result<Sample> FileDataset::load(std::int64_t index) const {
@@ -253,6 +260,18 @@ Status Collector::add_list(const fs::path& path, std::size_t column) {
   return {};
 }
 
+// What to do when an input is not one picture.
+std::string picture_help(const InputSpec& spec) {
+  Shape one = spec.type.shape;
+  if (one.size() == 4 && one[0] > 1) {
+    one[0] = 1;
+    std::vector<std::string> extents;
+    for (const std::int64_t extent : one) extents.push_back(std::to_string(extent));
+    return fmt::format("that is {} pictures at a time; take the model for one: --input-shape {}={}", spec.type.shape[0], spec.name, join(extents, "x"));
+  }
+  return "wanted one picture of 1 or 3 channels, e.g. [1,3,224,224]; give arrays (.npy) instead";
+}
+
 Status Collector::add_file(const fs::path& path, Kind kind, std::size_t column) {
   if (kind == Kind::kNpz) return add_npz(path.string(), column);
   if (column == kAllInputs) {
@@ -267,7 +286,7 @@ Status Collector::add_file(const fs::path& path, Kind kind, std::size_t column) 
   const InputSpec& spec = specs_[column];
   if (!spec.image) {
     return error("'{}' is a picture, but input '{}' has shape {}", path.string(), spec.name, to_string(spec.type.shape))
-        .with_help("wanted one picture of 1 or 3 channels, e.g. [1,3,224,224]; give arrays (.npy) instead");
+        .with_help(picture_help(spec));
   }
   columns_[column].push_back({Kind::kImage, path.string(), {}, 0, true, false, DType::kU8});
   return {};

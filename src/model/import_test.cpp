@@ -114,7 +114,7 @@ TEST(Import, DynamicExtents) {
             "  help: give them: --input-shape x=1x3xNxN");
   EXPECT_EQ(imported(model, {.input_shapes = {{"x", {2, 3, 10, 12}}}}).value(ValueId{0}).shape, (Shape{2, 3, 10, 12}));
   EXPECT_EQ(error_of(model, {.input_shapes = {{"x", {2, 4, 10, 12}}}}),
-            "error: model 'm.onnx': the shape [2,4,10,12] was given for input 'x', the model wants [N,3,width,?]\n  help: only dynamic extents can be chosen");
+            "error: model 'm.onnx': the shape [2,4,10,12] was given for input 'x', the model wants [N,3,width,?]\n  help: only dynamic extents and the first one, which counts samples, can be chosen");
   EXPECT_EQ(error_of(model, {.input_shapes = {{"image", {2}}}}), "error: model 'm.onnx': the model has no input 'image' to give the shape [2]\n  help: its inputs are: x");
 }
 

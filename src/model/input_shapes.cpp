@@ -18,9 +18,10 @@ Result<Shape> given_shape(const OnnxValueInfo& input, const Shape& given) {
   }
   if (!input.shape) return given;
   bool fits = given.size() == input.shape->size();
-  for (std::size_t d = 0; fits && d < given.size(); ++d) fits = !(*input.shape)[d].extent || *(*input.shape)[d].extent == given[d];
+  // The first of several extents counts samples: a model that was exported for four at a time also runs for one.
+  for (std::size_t d = given.size() > 1 ? 1 : 0; fits && d < given.size(); ++d) fits = !(*input.shape)[d].extent || *(*input.shape)[d].extent == given[d];
   if (fits) return given;
-  return error("the shape {} was given for input '{}', the model wants {}", to_string(given), input.name, text_of(*input.shape)).with_help("only dynamic extents can be chosen");
+  return error("the shape {} was given for input '{}', the model wants {}", to_string(given), input.name, text_of(*input.shape)).with_help("only dynamic extents and the first one, which counts samples, can be chosen");
 }
 
 }  // namespace
