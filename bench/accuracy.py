@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Accuracy of the sample networks, float beside integer, with default settings.
 
-    bench/accuracy.py --narrow build/release/narrow --shared ../shared [--only resnet20] [--float]
+    bench/accuracy.py --narrow build/release/narrow --shared ../shared [--only resnet20] [--float] [--calibration kl]
 
 Compiles each network on at most 128 calibration samples, evaluates on samples that calibration did not see, and prints the
 table of bench/RESULTS.md. Exit code 1 when a row misses its bound. Needs nothing but the Python standard library.
@@ -45,6 +45,7 @@ def main():
     parser.add_argument("--only", default="", help="rows whose name contains this")
     parser.add_argument("--float", action="store_true", help="the float column only")
     parser.add_argument("--target", default="generic-int8")
+    parser.add_argument("--calibration", default="", help="another calibrator than the default one")
     parser.add_argument("--keep", default="", help="folder for the products")
     options = parser.parse_args()
     data = lambda name: os.path.join(options.shared, "data", name)
@@ -57,6 +58,10 @@ def main():
                 continue
             model = os.path.join(options.shared, "models", model)
             recipe = os.path.join(root, "examples/recipes", recipe + ".yaml")
+            if options.calibration:
+                with open(recipe) as file, open(os.path.join(scratch, "recipe.yaml"), "w") as changed:
+                    changed.write(f"{file.read()}\ncalibration: {{method: {options.calibration}}}\n")
+                recipe = os.path.join(scratch, "recipe.yaml")
             networks, report, output = [model], None, os.path.join(options.keep or scratch, name)
             if not options.float:
                 report = run([options.narrow, "compile", model, "-q", "--json", "-c", recipe, "--target", options.target, "--data", data(calibration), *calibration_options, "-o", output])
