@@ -111,19 +111,20 @@ class Part {
   std::vector<bool> watched_;        // what stays float and nobody observes may still not be NaN
 };
 
-// One executor per thread, each with samples of its own: no thread waits for another within a network. A network of which so many
-// would not fit in memory runs once, with all threads inside its layers.
+// One executor per thread, each with samples of its own: no thread waits for another within a network. As many as fit in a fixed
+// amount of memory; of a network so large that these are only a few, one, with all threads inside its layers.
 std::int64_t worker_count(const Graph& graph, std::int64_t samples) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 30;  // bytes of all executors
-  std::int64_t constants = 0, largest = 0;
+  constexpr std::int64_t kMost = std::int64_t{256} << 20, kFew = 4;
+  std::int64_t constants = 0, largest = 0;  // bytes
   for (const ValueId id : graph.live_values()) {
     const Value& v = graph.value(id);
     const std::int64_t bytes = element_count(v.shape) * static_cast<std::int64_t>(size_of(v.dtype));
     if (v.is_constant()) constants += bytes;
     else largest = std::max(largest, bytes);
   }
-  const std::int64_t threads = std::min<std::int64_t>(thread_count(), samples);
-  return (constants + 4 * largest) * threads <= kMost ? std::max<std::int64_t>(threads, 1) : 1;
+  const std::int64_t threads = std::clamp<std::int64_t>(samples, 1, thread_count());
+  const std::int64_t fit = kMost / std::max<std::int64_t>(constants + 4 * largest, 1);
+  return fit >= threads ? threads : fit >= kFew ? fit : 1;
 }
 
 std::vector<Failure> sorted(std::vector<Failure> failures) {
