@@ -40,6 +40,9 @@ void check_failed(const char* condition, const char* file, int line, const std::
   std::fprintf(stderr, "internal error: %s:%d: '%s' does not hold%s%s\n  help: this is a bug in narrow; please report it with the command line\n",
                file, line, condition, detail.empty() ? "" : ": ", detail.c_str());
   std::fflush(stderr);
+#ifdef NARROW_FUZZ
+  std::abort();  // a fuzzer keeps the input of a signal, but sees nothing in an exit
+#endif
   std::_Exit(static_cast<int>(ExitCode::kInternal));
 }
 

@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -73,6 +74,20 @@ void write(const Json& node, int indent, int depth, std::string* out) {
   }
 }
 
+// Of brackets, those in strings aside.
+int nesting(std::string_view text) {
+  int depth = 0, deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') in_string = !in_string;
+    else if (in_string) i += c == '\\' ? 1 : 0;
+    else if (c == '[' || c == '{') deepest = std::max(deepest, ++depth);
+    else if (c == ']' || c == '}') --depth;
+  }
+  return deepest;
+}
+
 }  // namespace
 
 std::string_view Json::kind() const {
@@ -109,6 +124,8 @@ std::string Json::dump(int indent) const {
 }
 
 Result<Json> parse_json(std::string_view text, const std::string& name) {
+  constexpr int kMaxDepth = 64;  // trees are walked by recursion
+  if (nesting(text) > kMaxDepth) return error("'{}' is nested more than {} levels deep", name, kMaxDepth);
   try {
     return from_nlohmann(nlohmann::ordered_json::parse(text));
   } catch (const nlohmann::json::parse_error& e) {

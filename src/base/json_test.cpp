@@ -56,6 +56,15 @@ TEST(Json, ErrorsPointAtThePlace) {
             "  help: check brackets, commas and quotes near the mark");
 }
 
+TEST(Json, DeepNestingIsRefused) {
+  const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  EXPECT_TRUE(parse_json(nested(64), "a.json").has_value());
+  EXPECT_EQ(parse_json(nested(65), "a.json").error().message, "'a.json' is nested more than 64 levels deep");
+  EXPECT_FALSE(parse_json(nested(1'000'000), "a.json").has_value());
+  EXPECT_EQ(test::must(parse_json("\"\\\"" + std::string(100, '[') + "\"", "a.json")).as_string().size(), 101U) << "brackets in a string";
+  EXPECT_FALSE(parse_yaml(std::string(100'000, '['), "a.yaml").has_value());
+}
+
 TEST(Yaml, ScalarsAreTyped) {
   const Json yaml = test::must(parse_yaml("[true, False, 12, -3, +4, 0.5, 1e3, -1.5e-3, .inf, -.inf, ~, null, word, '12', \"true\", 1.2.3, -, 007]", "a.yaml"));
   const auto& items = yaml.items();

@@ -126,6 +126,8 @@ Result<DyadicHistogram> DyadicHistogram::from_json(const Json& json) {
     return error("a histogram needs \"exponent\", \"first\" and \"counts\"").at(json.where);
   }
   DyadicHistogram h;
+  const auto damaged = [&] { return error("damaged histogram: exponent {}, first bin {}", exponent->as_int(), first->as_int()).at(json.where); };
+  if (exponent->as_int() < kMinExponent || exponent->as_int() > 128 || first->as_int() < -kMaxBins || first->as_int() > kMaxBins + 1) return damaged();
   h.exponent_ = static_cast<int>(exponent->as_int());
   h.first_ = first->as_int();
   const char* p = counts->as_string().c_str();
@@ -139,13 +141,12 @@ Result<DyadicHistogram> DyadicHistogram::from_json(const Json& json) {
       run = std::strtoull(p, &end, 10);
       good = end != p;
     }
-    if (!good || h.counts_.size() + run > static_cast<std::size_t>(kMaxBins)) return error("damaged histogram counts near '{}'", std::string(p).substr(0, 20)).at(counts->where);
+    if (!good || run > static_cast<std::size_t>(kMaxBins) - h.counts_.size()) return error("damaged histogram counts near '{}'", std::string(p).substr(0, 20)).at(counts->where);
     h.counts_.insert(h.counts_.end(), run, count);
     p = end;
     while (*p == ' ') ++p;
   }
-  const std::int64_t last = h.first_ + static_cast<std::int64_t>(h.counts_.size()) - 1;
-  if (h.exponent_ < kMinExponent || h.exponent_ > 128 || h.first_ < -kMaxBins || last > kMaxBins) return error("damaged histogram: exponent {}, first bin {}", h.exponent_, h.first_).at(json.where);
+  if (h.first_ + static_cast<std::int64_t>(h.counts_.size()) - 1 > kMaxBins) return damaged();
   return h;
 }
 

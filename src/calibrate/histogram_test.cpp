@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "support.h"
 
@@ -81,6 +82,15 @@ TEST(Histogram, JsonRoundTrip) {
   Json damaged = h.to_json();
   damaged["counts"] = "1 2x9999999";
   EXPECT_EQ(DyadicHistogram::from_json(damaged).error().message, "damaged histogram counts near '9999999'");
+  damaged["counts"] = "1 2x18446744073709551615";  // with the bins before it, the run is 0 modulo 2^64
+  EXPECT_EQ(DyadicHistogram::from_json(damaged).error().message, "damaged histogram counts near '18446744073709551615'");
+  for (const auto& [exponent, first] : {std::pair{std::int64_t{1} << 32, std::int64_t{0}}, {0, std::numeric_limits<std::int64_t>::max()}, {0, std::numeric_limits<std::int64_t>::min()}, {0, 4096}}) {
+    damaged = h.to_json();
+    damaged["exponent"] = exponent;
+    damaged["first"] = first;
+    damaged["counts"] = "1x2";
+    EXPECT_EQ(DyadicHistogram::from_json(damaged).error().message, fmt::format("damaged histogram: exponent {}, first bin {}", exponent, first));
+  }
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <new>
+
 #include "artifact/artifact.h"
 #include "compile/compile.h"
 #include "narrow/narrow.h"
@@ -10,6 +12,17 @@ template <typename T>
 bool failed(const Result<T>& result, std::string* error) {
   if (!result && error != nullptr) *error = result.error().to_string();
   return !result;
+}
+
+// No exception leaves this interface; the one that ordinary use can cause is told.
+template <typename Fn>
+auto or_out_of_memory(std::string* error, const Fn& fn) -> decltype(fn()) {
+  try {
+    return fn();
+  } catch (const std::bad_alloc&) {
+    if (error != nullptr) *error = "error: out of memory\n";
+    return {};
+  }
 }
 
 std::vector<Port> ports(const Graph& graph, const std::vector<ValueId>& ids) {
@@ -25,14 +38,16 @@ class ArtifactNetwork : public Network {
   const std::vector<Port>& outputs() const override { return outputs_; }
 
   std::optional<std::vector<std::vector<float>>> run(const std::vector<std::vector<float>>& inputs, std::string* error) override {
-    const Result<std::vector<Tensor>> outputs = run_tensors(inputs);
-    if (failed(outputs, error)) return std::nullopt;
-    std::vector<std::vector<float>> arrays;
-    for (const Tensor& output : *outputs) {
-      const Tensor real = output.cast(DType::kF32);
-      arrays.emplace_back(real.span<float>().begin(), real.span<float>().end());
-    }
-    return arrays;
+    return or_out_of_memory(error, [&]() -> std::optional<std::vector<std::vector<float>>> {
+      const Result<std::vector<Tensor>> outputs = run_tensors(inputs);
+      if (failed(outputs, error)) return std::nullopt;
+      std::vector<std::vector<float>> arrays;
+      for (const Tensor& output : *outputs) {
+        const Tensor real = output.cast(DType::kF32);
+        arrays.emplace_back(real.span<float>().begin(), real.span<float>().end());
+      }
+      return arrays;
+    });
   }
 
  private:
@@ -58,16 +73,20 @@ class ArtifactNetwork : public Network {
 }  // namespace
 
 std::optional<std::string> compile(const CompileRequest& request, std::string* error) {
-  Progress quiet;
-  const auto result = narrow::compile({.model = request.model, .recipe = request.recipe, .target = request.target, .data = request.data, .output = request.output}, quiet);
-  if (failed(result, error)) return std::nullopt;
-  return result->report.dump();
+  return or_out_of_memory(error, [&]() -> std::optional<std::string> {
+    Progress quiet;
+    const auto result = narrow::compile({.model = request.model, .recipe = request.recipe, .target = request.target, .data = request.data, .output = request.output}, quiet);
+    if (failed(result, error)) return std::nullopt;
+    return result->report.dump();
+  });
 }
 
 std::unique_ptr<Network> Network::open(const std::string& artifact, std::string* error) {
-  Result<Artifact> read = read_artifact(artifact);
-  if (failed(read, error)) return nullptr;
-  return std::make_unique<ArtifactNetwork>(std::move(read->contents.graph));
+  return or_out_of_memory(error, [&]() -> std::unique_ptr<Network> {
+    Result<Artifact> read = read_artifact(artifact);
+    if (failed(read, error)) return nullptr;
+    return std::make_unique<ArtifactNetwork>(std::move(read->contents.graph));
+  });
 }
 
 }  // namespace narrow::api

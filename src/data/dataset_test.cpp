@@ -149,6 +149,13 @@ TEST(Dataset, ResizeModesPlaceThePicture) {
   EXPECT_EQ(test::must(open(file, graph, "input: {resize: none}"))->load(0).error().message, "'" + file + "' has 8 x 4 pixels, input 'x' wants 4 x 4");
 }
 
+TEST(Dataset, AThinPictureDoesNotBecomeAHugeOne) {
+  const std::string file = test::temporary_folder() + "/a.bmp";
+  write_bmp(file, 30000, 1);
+  EXPECT_EQ(test::must(open(file, graph_of({{"x", {1, 3, 4, 4}}}), "input: {resize: short_side, short_side: 256}"))->load(0).error().message,
+            "'" + file + "' has 30000 x 1 pixels: with a short side of 256 it would have more than 200000000");
+}
+
 TEST(Dataset, UndecodableImageIsNamedAndTheOthersLoad) {
   const std::string folder = test::temporary_folder();
   write_bmp(folder + "/a.bmp", 2, 2);

@@ -23,6 +23,9 @@ struct Image {
   const std::uint8_t* row(int y) const { return pixels.data() + static_cast<std::size_t>(y) * static_cast<std::size_t>(width * channels); }
 };
 
+// Of a file: a forged header must not cost gigabytes.
+inline constexpr std::int64_t kMostPixels = 200'000'000;
+
 // By the extension: jpg, jpeg, png, bmp in any case.
 bool is_image_name(std::string_view path);
 // As RGB, whatever the file holds: grey is repeated, palettes are looked up, transparency is dropped. The format is told by

@@ -8,8 +8,6 @@
 namespace narrow {
 namespace {
 
-constexpr int kMaxSide = 32768;
-
 // x * y / 255, rounded, in 8-bit arithmetic.
 std::uint32_t mul_div_255(std::uint32_t x, std::uint32_t y) {
   const std::uint32_t t = x * y + 128;
@@ -26,7 +24,7 @@ Result<Image> decode_jpeg(std::span<const std::byte> bytes) {
   if (tjDecompressHeader3(decoder.get(), data, bytes.size(), &width, &height, &subsampling, &colorspace) != 0) {
     return error("{}", tjGetErrorStr2(decoder.get()));
   }
-  if (width < 1 || height < 1 || width > kMaxSide || height > kMaxSide) return error("{} x {} pixels", width, height);
+  if (width < 1 || height < 1 || std::int64_t{width} * height > kMostPixels) return error("{} x {} pixels", width, height);
   // Print colours come inverted, as the files in the wild have them (Adobe's convention).
   const bool cmyk = colorspace == TJCS_CMYK || colorspace == TJCS_YCCK;
   Image image(width, height, cmyk ? 4 : 3);

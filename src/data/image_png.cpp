@@ -17,8 +17,12 @@ Result<Image> decode_png_or_bmp(std::span<const std::byte> bytes) {
   if (bytes.empty()) return error("the file is empty");
   if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) return error("the file is larger than 2 GB");
   int width = 0, height = 0, channels = 0;
+  const auto* data = reinterpret_cast<const stbi_uc*>(bytes.data());
+  const int size = static_cast<int>(bytes.size());
+  if (stbi_info_from_memory(data, size, &width, &height, &channels) == 0) return error("{}", stbi_failure_reason());
+  if (std::int64_t{width} * height > kMostPixels) return error("{} x {} pixels", width, height);
   const std::unique_ptr<stbi_uc, void (*)(void*)> pixels(
-      stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(bytes.data()), static_cast<int>(bytes.size()), &width, &height, &channels, 0), stbi_image_free);
+      stbi_load_from_memory(data, size, &width, &height, &channels, 0), stbi_image_free);
   if (pixels == nullptr) return error("{}", stbi_failure_reason());
   Image image(width, height, 3);
   const bool gray = channels <= 2;

@@ -89,6 +89,7 @@ Result<std::vector<Member>> read_directory(const Bytes& bytes, const std::string
     at = bytes.get<std::uint64_t>(end64 + 48);
   }
   std::vector<Member> members;
+  std::uint64_t packed = 0;  // of all members: they do not share bytes, or a small file could unpack to any amount
   for (std::uint64_t i = 0; i < count; ++i) {
     if (!bytes.holds(at, kCentralSize) || bytes.get<std::uint32_t>(at) != kCentralRecord) return broken();
     Member member;
@@ -101,6 +102,8 @@ Result<std::vector<Member>> read_directory(const Bytes& bytes, const std::string
     if (!bytes.holds(at + kCentralSize, name + extra + comment)) return broken();
     member.name = bytes.text(at + kCentralSize, name);
     if (!read_zip64(bytes, at + kCentralSize + name, extra, &member)) return broken();
+    if (!bytes.holds(packed, member.packed)) return broken();
+    packed += member.packed;
     at += kCentralSize + name + extra + comment;
     members.push_back(std::move(member));
   }

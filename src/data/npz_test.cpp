@@ -68,6 +68,18 @@ TEST(Npz, SaysThatNamesAreUtf8) {
   EXPECT_EQ(test::must(read_npz(path))[0].first, "gr\xf6\xdf");
 }
 
+TEST(Npz, MembersDoNotShareBytes) {
+  // The second entry of the directory claims the bytes of the first: a file of such entries would unpack to any amount.
+  const std::string path = test::temporary_folder() + "/a.npz";
+  test::must(write_npz(path, {{"a", Tensor::zeros(DType::kF32, {1000})}, {"b", Tensor::scalar(1.0F)}}));
+  std::string bytes = test::must(read_file(path));
+  const std::size_t first = bytes.find("PK\x01\x02"), second = bytes.find("PK\x01\x02", first + 1);
+  bytes.replace(second + 16, 12, bytes.substr(first + 16, 12));  // checksum and sizes
+  bytes.replace(second + 42, 4, bytes.substr(first + 42, 4));    // offset
+  test::must(write_file(path, bytes));
+  EXPECT_EQ(message(path), "'" + path + "' is not a .npz file: it has no readable zip directory");
+}
+
 TEST(Npz, DamageIsAnErrorNeverACrash) {
   const std::string path = test::temporary_folder() + "/a.npz";
   const std::string whole = from_hex(kCompressed);

@@ -230,7 +230,12 @@ Result<PreparedImage> prepare_image(const InputSpec& spec, const Image& rgb, con
     case Resize::kStretch: placed = stretch(image, spec.recipe, width, height); break;
     case Resize::kCenterCrop: placed = center_crop(image, spec.recipe, width, height); break;
     case Resize::kLetterbox: placed = letterbox(image, spec.recipe, width, height); break;
-    case Resize::kShortSide: placed = short_side(image, spec.recipe, width, height); break;
+    case Resize::kShortSide:
+      if (const double ratio = static_cast<double>(spec.recipe.short_side) / std::min(image.width, image.height); ratio * image.width * (ratio * image.height) > static_cast<double>(kMostPixels)) {
+        return error("'{}' has {} x {} pixels: with a short side of {} it would have more than {}", name, image.width, image.height, spec.recipe.short_side, kMostPixels)
+            .with_help("remove this image, or choose another resize mode");
+      }
+      placed = short_side(image, spec.recipe, width, height); break;
   }
   PreparedImage out{Tensor(spec.type.dtype, spec.type.shape), placed.scale_x, placed.scale_y, placed.offset_x, placed.offset_y};
   with_dtype(spec.type.dtype, [&](auto tag) {

@@ -187,6 +187,7 @@ class Parser : GraphScanner {
     const std::byte* data = options_.blob.data() + offset;
     if (reinterpret_cast<std::uintptr_t>(data) % size_of(t.dtype) != 0) return fail(begin, fmt::format("offset {} is not aligned for {}", offset, name_of(t.dtype)));
     if (bytes == 0) return Tensor(t.dtype, t.shape);
+    if (t.dtype == DType::kBool && std::any_of(data, data + bytes, [](std::byte b) { return b > std::byte{1}; })) return fail(begin, "a bool is neither 0 nor 1");
     return Tensor::view(t.dtype, t.shape, const_cast<std::byte*>(data), options_.keep_alive);
   }
 
@@ -260,7 +261,7 @@ class Parser : GraphScanner {
     }
     if (!any_float) return Attr(std::move(ints));
     for (std::size_t i = 0; i < ints.size(); ++i) {
-      if (static_cast<std::int64_t>(doubles[i]) != ints[i]) return fail(begin, fmt::format("{} is not exact as a float", ints[i]));
+      if (doubles[i] >= 0x1p63 || static_cast<std::int64_t>(doubles[i]) != ints[i]) return fail(begin, fmt::format("{} is not exact as a float", ints[i]));
     }
     return Attr(std::move(doubles));
   }

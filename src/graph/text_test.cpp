@@ -77,6 +77,14 @@ TEST(GraphText, LargeConstantsGoToTheBlobOnceAndAreViewed) {
   EXPECT_FALSE(parse_graph(text, {.blob = {static_cast<const std::byte*>(memory.raw()), blob.size() - 1}}).has_value());
 }
 
+TEST(GraphText, StoredBoolsAreNothingElse) {
+  const std::byte blob[] = {std::byte{1}, std::byte{0}, std::byte{2}};
+  EXPECT_EQ(test::must(parse_graph("const %b: bool[2] = @0 out %b", {.blob = blob})).value(ValueId{0}).constant.to_ints(), (std::vector<std::int64_t>{1, 0}));
+  const auto wrong = parse_graph("const %b: bool[2] = @1 out %b", {.blob = blob});
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_EQ(wrong.error().message, "a bool is neither 0 nor 1");
+}
+
 TEST(GraphText, HandWrittenFormInfersTypesAndGeneratesConstants) {
   const Graph graph = test::must(parse_network(R"(
 # comment
@@ -114,6 +122,7 @@ TEST(GraphText, ErrorsNameThePlace) {
       {"in %x: f32[1]\n%y = Relu(%x)", "the type of 'y' is missing", 2, 1},
       {"in %x: f32[1]\n%y: f32[1] = A(%x) {a=1, a=2}", "the attribute 'a' is given twice", 2, 26},
       {"graph \"x", "the string does not end", 1, 7},
+      {"in %x: f32[1]\n%y: f32[1] = A(%x) {a=[9223372036854775807, 0.5]}", "9223372036854775807 is not exact as a float", 2, 26},
       {"in %x: f32[-1]", "the extent -1 is negative", 1, 12},
       {"in %x: f32[99999999,99999999]", "the tensor is too large", 1, 11},
       {"what", "found \"what\", wanted graph, in, const, out or %name", 1, 1},

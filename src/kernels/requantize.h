@@ -50,9 +50,8 @@ inline std::int32_t rescale_single(std::int64_t acc, std::int32_t multiplier, st
 // negative the accumulator is shifted left first).
 inline std::int32_t rescale_double(std::int64_t acc, std::int32_t multiplier, std::int32_t shift) {
   const int right = shift - 31;
-  std::int64_t a = acc;
-  if (right < 0) a = saturate32(acc * (std::int64_t{1} << -right));
-  a = saturate32(a);
+  std::int64_t a = saturate32(acc);  // what saturates before the shift saturates after it
+  if (right < 0) a = saturate32(a * (std::int64_t{1} << -right));
   const std::int64_t product = a * multiplier;
   const std::int64_t nudge = product >= 0 ? (std::int64_t{1} << 30) : 1 - (std::int64_t{1} << 30);
   const std::int32_t high = saturate32((product + nudge) / (std::int64_t{1} << 31));

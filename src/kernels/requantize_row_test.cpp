@@ -47,6 +47,20 @@ RowGrid random_grid(std::mt19937_64& rng, bool i16) {
   return {pick(rng), std::min(low, high), std::max(low, high), i16};
 }
 
+// Accumulators of 64 bits and every shift that a network may hold (1 to 62): what does not fit saturates.
+TEST(Requantize, LargeAccumulatorsSaturateInEveryMode) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 61;
+  for (const std::int32_t shift : {1, 15, 30, 31}) {
+    const Rescale r{.multiplier = INT32_MAX, .shift = shift, .scale = 0x1p30F};
+    for (const Rounding mode : {Rounding::kSingleRound, Rounding::kDoubleRound, Rounding::kFloatRne}) {
+      EXPECT_GE(rescale(kFar, r, mode), INT32_MAX - 1) << name_of(mode) << shift;  // the high half of a product loses the last step
+      EXPECT_LE(rescale(-kFar, r, mode), INT32_MIN + 1) << name_of(mode) << shift;
+    }
+  }
+  EXPECT_EQ(rescale_double(3, 1 << 30, 30), 3);
+  EXPECT_EQ(rescale_double(-5, 1 << 30, 29), -10);
+}
+
 TEST(RequantizeRow, RandomFactorsAndAccumulators) {
   NARROW_SEEDED(rng);
   for (int round = 0; round < 3000; ++round) {

@@ -135,6 +135,57 @@ TEST(Import, ConstantsAreFolded) {
   EXPECT_TRUE(g.value(g.outputs()[0]).constant.same_bytes(Tensor::of<float>({2}, {0, 2})));
 }
 
+TEST(Import, ShapesThatFitNoMemoryAreRefused) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 40;
+  OnnxModel model = model_of({node("a", "Relu", {"x"}, {"y"})});
+  model.inputs[0].shape = {extent(kHuge), extent(kHuge)};
+  EXPECT_EQ(error_of(model), "error: model 'm.onnx': input 'x' would have the shape [1099511627776,1099511627776]\n"
+                             "  help: no network reads that much: look at --input-shape, or export the model again");
+  model.inputs[0].shape = {symbol("N"), symbol("M")};
+  EXPECT_NE(error_of(model, {.input_shapes = {{"x", {kHuge, kHuge}}}}).find("input 'x' would have the shape"), std::string::npos);
+
+  // An operator that makes something out of nothing.
+  const auto made_by = [&](OnnxNode maker, std::vector<OnnxInitializer> initializers, OnnxAttribute attribute = {}) {
+    OnnxModel m = model_of({std::move(maker), node("a", "Relu", {"c"}, {"y"})});
+    if (!attribute.name.empty()) m.nodes[0].attributes.push_back(std::move(attribute));
+    m.initializers = std::move(initializers);
+    return error_of(m);
+  };
+  const auto numbers = [](float start, float limit, float delta) {
+    return std::vector<OnnxInitializer>{{"s", Tensor::scalar(start)}, {"l", Tensor::scalar(limit)}, {"d", Tensor::scalar(delta)}};
+  };
+  const OnnxNode range = node("k", "Range", {"s", "l", "d"}, {"c"}), fill = node("k", "ConstantOfShape", {"s"}, {"c"}), resize = node("k", "Resize", {"x4", "", "s"}, {"c"}), pad = node("k", "Pad", {"x", "s"}, {"c"});
+  EXPECT_NE(made_by(range, numbers(0, 1e30F, 1)).find("from 0 to 1.0000000150474662e+30 by 1: wanted at most 2^26 numbers"), std::string::npos);
+  EXPECT_NE(made_by(range, numbers(0, std::nanf(""), 1)).find("nan"), std::string::npos);
+  EXPECT_EQ(made_by(range, numbers(3, 0, 1)), "imported");
+  EXPECT_NE(made_by(fill, {{"s", Tensor::of<std::int64_t>({2}, {kHuge, kHuge})}}).find("shape [1099511627776,1099511627776] is not valid"), std::string::npos);
+  EXPECT_NE(made_by(fill, {{"s", Tensor::of<std::int64_t>({1}, {std::int64_t{1} << 27})}}).find("at most 2^26 elements"), std::string::npos);
+  for (const float scale : {std::numeric_limits<float>::infinity(), 1e30F}) {
+    EXPECT_NE(made_by(resize, {{"x4", Tensor::zeros(DType::kF32, {1, 1, 2, 2})}, {"s", Tensor::of<float>({4}, {1, 1, scale, 2})}}).find("axis 2 of [1,1,2,2] gets the scale"), std::string::npos);
+  }
+  for (const std::int64_t at : {0, 1, 2, 3}) {
+    std::vector<std::int64_t> pads(4, 0);
+    pads[static_cast<std::size_t>(at)] = std::numeric_limits<std::int64_t>::min();
+    EXPECT_NE(made_by(pad, {{"s", Tensor::of({4}, pads)}}).find("out of all proportion"), std::string::npos) << at;
+  }
+}
+
+TEST(Import, ARangeMayEndAtTheLastInteger) {
+  constexpr std::int64_t kLow = std::numeric_limits<std::int64_t>::min(), kHigh = std::numeric_limits<std::int64_t>::max(), kStep = std::int64_t{1} << 62;
+  OnnxModel model = model_of({node("k", "Range", {"s", "l", "d"}, {"y"})});
+  model.initializers = {{"s", Tensor::scalar(kLow)}, {"l", Tensor::scalar(kHigh)}, {"d", Tensor::scalar(kStep)}};
+  const Graph g = imported(model);
+  EXPECT_EQ(g.value(g.outputs()[0]).constant.to_ints(), (std::vector<std::int64_t>{kLow, -kStep, 0, kStep}));
+}
+
+TEST(Import, AConstantIsNotFoldedToAnyAmountOfMemory) {
+  OnnxModel model = model_of({node("k", "Expand", {"s", "n"}, {"c"}), node("a", "Relu", {"c"}, {"y"})});
+  model.initializers = {{"s", Tensor::of<float>({1}, {1})}, {"n", Tensor::of<std::int64_t>({1}, {std::int64_t{1} << 32})}};
+  EXPECT_EQ(imported(model).order().size(), 2U);
+  model.initializers[1].tensor = Tensor::of<std::int64_t>({1}, {5});
+  EXPECT_EQ(imported(model).order().size(), 0U);
+}
+
 TEST(OnnxProto, WritesWhatItReads) {
   OnnxModel model = model_of({node("a", "Relu", {"x"}, {"y"})});
   model.nodes[0].attributes = {{"i", std::int64_t{3}}, {"f", 0.5}, {"s", std::string("text")}, {"is", std::vector<std::int64_t>{1, -2}}, {"fs", std::vector<double>{0.25}}, {"t", Tensor::of<std::int64_t>({1}, {7})}};
@@ -168,6 +219,16 @@ TEST(OnnxProto, ReadsEveryStorageForm) {
     const DType wanted = type == "DOUBLE" ? DType::kF64 : real ? DType::kF32 : type.starts_with("UINT") && type.size() == 6 && type != "UINT16" ? DType::kI64 : initializer.tensor.dtype();
     EXPECT_EQ(initializer.tensor.dtype(), wanted) << initializer.name;
   }
+}
+
+TEST(OnnxProto, ImpossibleShapesAreNamed) {
+  // Of no elements, so that the data fit; but the products of the other extents do not fit 64 bits.
+  const std::string path = test::temporary_folder() + "/m.onnx";
+  OnnxModel model = model_of({node("a", "Relu", {"x"}, {"y"})});
+  float none = 0;
+  model.initializers.push_back({"w", Tensor::view(DType::kF32, {0, std::int64_t{1} << 40, std::int64_t{1} << 40}, &none)});
+  test::must(write_file(path, test::must(write_onnx(model, "1"))));
+  EXPECT_EQ(read_onnx(path).error().message, "initializer 'w' of '" + path + "': has the impossible shape [0,1099511627776,1099511627776]");
 }
 
 TEST(OnnxProto, TellsATruncatedModelFromAnotherFile) {

@@ -38,6 +38,12 @@ InputShapes::InputShapes(const std::vector<OnnxValueInfo>& inputs, const std::ma
 }
 
 Result<Shape> InputShapes::of(const OnnxValueInfo& input) const {
+  Shape shape = NARROW_TRY(chosen(input));
+  if (is_plausible(shape)) return shape;
+  return error("input '{}' would have the shape {}", input.name, to_string(shape)).with_help("no network reads that much: look at --input-shape, or export the model again");
+}
+
+Result<Shape> InputShapes::chosen(const OnnxValueInfo& input) const {
   if (const auto given = given_.find(input.name); given != given_.end()) return given_shape(input, given->second);
   if (!input.shape) return error("input '{}' has no shape in the model", input.name).with_help(fmt::format("give it: --input-shape {}=1x3x224x224", input.name));
   Shape shape;

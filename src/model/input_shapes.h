@@ -20,10 +20,12 @@ class InputShapes {
   InputShapes(const std::vector<OnnxValueInfo>& inputs, const std::map<std::string, Shape>& given, std::int64_t batch, Diagnostics& diagnostics);
 
   // An open first extent that nobody gave becomes `batch`, with a note. Errors: another open extent (names it and says how to
-  // give it); a given shape that contradicts the model.
+  // give it); a given shape that contradicts the model; more elements than any network reads.
   Result<Shape> of(const OnnxValueInfo& input) const;
 
  private:
+  Result<Shape> chosen(const OnnxValueInfo& input) const;  // of any size
+
   const std::map<std::string, Shape>& given_;
   std::int64_t batch_;
   Diagnostics& diagnostics_;

@@ -107,7 +107,8 @@ class TensorReader {
     const std::size_t size = stored_size(code);
     if (size == 0) return error("has element type {}, which is not supported", type_name(code)).with_help("supported: float, double, half precision, integers of 8 bits and more, bool");
     const Shape shape(proto.dims().begin(), proto.dims().end());
-    const std::int64_t elements = NARROW_TRY(count(shape));
+    if (!is_plausible(shape)) return error("has the impossible shape {}", to_string(shape)).with_help("the file is damaged; export the model again");
+    const std::int64_t elements = element_count(shape);
     if (proto.data_location() == onnx::TensorProto::EXTERNAL) return external(proto, shape, static_cast<std::size_t>(elements) * size);
     if (proto.has_raw_data()) {
       const std::string& raw = proto.raw_data();
@@ -120,15 +121,6 @@ class TensorReader {
   }
 
  private:
-  static Result<std::int64_t> count(const Shape& shape) {
-    std::int64_t n = 1;
-    for (const std::int64_t extent : shape) {
-      if (extent < 0 || (extent > 0 && n > std::numeric_limits<std::int64_t>::max() / 16 / extent)) return error("has the impossible shape {}", to_string(shape)).with_help("the file is damaged; export the model again");
-      n *= extent;
-    }
-    return n;
-  }
-
   static Result<Tensor> typed(const onnx::TensorProto& proto, const Shape& shape) {
     const auto cast = [](auto x) { return x; };
     switch (proto.data_type()) {

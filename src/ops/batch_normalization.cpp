@@ -37,6 +37,7 @@ Status normalize(RewriteContext& ctx) {
 Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
   const Value& x = graph.value(node.inputs[0]);
   const int axis = NARROW_TRY(normalize_axis(node.attrs.get_int("axis", 1), x.shape.size()));
+  if (node.attrs.get_int("axis", 1) != axis) return error("axis {} counts from the end", node.attrs.get_int("axis", 1));
   const std::int64_t channels = x.shape[static_cast<std::size_t>(axis)];
   for (const std::size_t i : {1, 2}) {
     const Shape& part = graph.value(node.inputs[i]).shape;

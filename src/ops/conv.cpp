@@ -30,10 +30,12 @@ Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
   const Value& w = graph.value(node.inputs[1]);
   if (x.shape.size() != 4 || w.shape.size() != 4) return error("input {} and weights {} must have four axes", to_string(x.shape), to_string(w.shape));
   const std::int64_t groups = node.attrs.get_int("group", 1);
-  if (groups < 1 || w.shape[3] * groups != x.shape[3] || w.shape[0] % groups != 0) {
+  if (groups < 1 || groups > std::max<std::int64_t>(w.shape[0], 1)) return error("weights {} in {} groups", to_string(w.shape), groups);
+  if (w.shape[3] * groups != x.shape[3] || w.shape[0] % groups != 0) {
     return error("input has {} channels, weights {} in {} groups want {}", x.shape[3], to_string(w.shape), groups, w.shape[3] * groups);
   }
   if (w.shape[1] < 1 || w.shape[2] < 1) return error("the weights {} have an empty window", to_string(w.shape));
+  NARROW_TRY(check_bias(graph, node, w.shape[0]));
   NARROW_TRY(check_window(node.attrs));
   const SlidingWindow window = read_window(node.attrs, w.shape[1], w.shape[2]);
   const std::int64_t h = NARROW_TRY(window_count(window, 0, x.shape[1]));

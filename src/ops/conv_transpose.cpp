@@ -1,5 +1,7 @@
 // ConvTranspose over channels-last maps: weights [O, kh, kw, I/group] constant like Conv's, any activation fused. Output
 // (oh, ow) gathers the inputs ih with oh = ih * stride - pad + ky * dilation. output_padding[2] extends the bottom and right.
+#include <algorithm>
+
 #include "base/parallel.h"
 #include "ops/linear.h"
 #include "ops/window.h"
@@ -32,6 +34,8 @@ Status resolve_padding(RewriteContext& ctx, const std::vector<std::int64_t>& ker
   if (strides.size() != rank || dilations.size() != rank || extra.size() != rank || (!wanted.empty() && wanted.size() != rank)) {
     return error("strides {}, dilations {}, output_padding {} or output_shape {} do not fit {} spatial axes", to_string(strides), to_string(dilations), to_string(extra), to_string(wanted), rank);
   }
+  NARROW_TRY(check_magnitudes(attrs, kernel));
+  if (!is_plausible(wanted)) return error("output_shape is {}", to_string(wanted));
   if (same && wanted.empty()) {
     for (std::size_t d = 0; d < rank; ++d) wanted.push_back(extents[d] * strides[d]);
   }
@@ -78,10 +82,12 @@ Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
   const Value& w = graph.value(node.inputs[1]);
   if (x.shape.size() != 4 || w.shape.size() != 4) return error("input {} and weights {} must have four axes", to_string(x.shape), to_string(w.shape));
   const std::int64_t groups = node.attrs.get_int("group", 1);
-  if (groups < 1 || w.shape[3] * groups != x.shape[3] || w.shape[0] % groups != 0) {
+  if (groups < 1 || groups > std::max<std::int64_t>(w.shape[0], 1)) return error("weights {} in {} groups", to_string(w.shape), groups);
+  if (w.shape[3] * groups != x.shape[3] || w.shape[0] % groups != 0) {
     return error("input has {} channels, weights {} in {} groups want {}", x.shape[3], to_string(w.shape), groups, w.shape[3] * groups);
   }
   if (w.shape[1] < 1 || w.shape[2] < 1) return error("the weights {} have an empty window", to_string(w.shape));
+  NARROW_TRY(check_bias(graph, node, w.shape[0]));
   NARROW_TRY(check_window(node.attrs));
   const SlidingWindow window = read_window(node.attrs, w.shape[1], w.shape[2]);
   const auto extra = node.attrs.get_ints("output_padding", {0, 0});

@@ -70,6 +70,7 @@ Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
   if (x.shape.empty() || w.shape.size() != 2 || x.shape.back() != w.shape[1]) {
     return error("input {} does not fit weights {}: the last extents differ", to_string(x.shape), to_string(w.shape));
   }
+  NARROW_TRY(check_bias(graph, node, w.shape[0]));
   Shape y = x.shape;
   y.back() = w.shape[0];
   return std::vector<TensorType>{{DType::kF32, std::move(y)}};
@@ -93,6 +94,7 @@ void run(RunContext& ctx) {
 
 std::unique_ptr<Kernel> prepare(const Graph& graph, const Node& node) {
   const Shape& w = graph.value(node.inputs[1]).shape;
+  if (w[1] == 0) return nullptr;
   const BackendActivation activation = split_activation(node);
   FloatGemmProblem problem;
   problem.n = w[0];
@@ -134,6 +136,7 @@ void run_integer(RunContext& ctx) {
 // A 1x1 convolution over m pixels.
 std::unique_ptr<Kernel> prepare_integer(const Graph& graph, const Node& node) {
   const Shape& w = graph.value(node.inputs[1]).shape;
+  if (w[1] == 0) return nullptr;
   ConvShape shape;
   shape.in_w = shape.out_w = element_count(graph.value(node.inputs[0]).shape) / w[1];
   shape.in_c = w[1];

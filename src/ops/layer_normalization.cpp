@@ -54,6 +54,6 @@ void run(RunContext& ctx) {
 }  // namespace
 
 extern const OpDef op_layer_normalization;
-constinit const OpDef op_layer_normalization{.name = "LayerNormalization", .summary = "normalization over trailing axes", .since_opset = 17, .normalize = normalize, .infer = infer, .run = run};
+constinit const OpDef op_layer_normalization{.name = "LayerNormalization", .summary = "normalization over trailing axes", .real_inputs = 3, .since_opset = 17, .normalize = normalize, .infer = infer, .run = run};
 
 }  // namespace narrow

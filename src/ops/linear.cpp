@@ -82,6 +82,13 @@ Status normalize_bias(RewriteContext& ctx, std::int64_t channels) {
   return {};
 }
 
+Status check_bias(const Graph& graph, const Node& node, std::int64_t channels) {
+  if (node.inputs.size() <= 2 || !node.inputs[2]) return {};
+  const Value& bias = graph.value(node.inputs[2]);
+  if (element_count(bias.shape) != channels) return error("bias '{}' has shape {}, wanted {} elements, one per output channel", bias.name, to_string(bias.shape), channels);
+  return {};
+}
+
 QuantRule linear_quant_rule(const Graph& graph, const Node& node) {
   QuantRule rule;
   if (!graph.value(node.inputs[1]).is_constant()) {
@@ -150,14 +157,21 @@ Status check_integer_linear(const Graph& graph, const Node& node) {
   if (node.inputs.size() < 2 || !node.inputs[1]) return error("the weights are missing");
   const Shape& w = graph.value(node.inputs[1]).shape;
   if (w.empty() || w[0] < 1) return error("the weights have the shape {}, wanted an axis of output channels", to_string(w));
-  return IntegerInputs(graph, node)
-      .codes(0)
-      .constant(1, {DType::kI8}, element_count(w))
-      .optional_constant(2, {DType::kI32, DType::kI64}, w[0])
-      .rescales(3, w[0])
-      .zero_point("x_zero_point", 0)
-      .grid()
-      .status();
+  NARROW_TRY(IntegerInputs(graph, node)
+                 .codes(0)
+                 .constant(1, {DType::kI8}, element_count(w))
+                 .optional_constant(2, {DType::kI32, DType::kI64}, w[0])
+                 .rescales(3, w[0])
+                 .zero_point("x_zero_point", 0)
+                 .grid()
+                 .status());
+  if (!node.inputs[2] || graph.value(node.inputs[2]).dtype != DType::kI64) return {};
+  // Products of codes add up to less than 2^57 (2^33 of them, of 24 bits).
+  constexpr std::int64_t kMost = std::int64_t{1} << 60;
+  for (const std::int64_t bias : graph.value(node.inputs[2]).constant.span<std::int64_t>()) {
+    if (bias < -kMost || bias > kMost) return error("'{}' holds the bias {}, wanted at most 2^60 in magnitude", graph.value(node.inputs[2]).name, bias);
+  }
+  return {};
 }
 
 IntegerLinear::IntegerLinear(const RunContext& ctx)

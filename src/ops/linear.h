@@ -27,6 +27,9 @@ const float* constant_floats(const Graph& graph, const Node& node, std::size_t s
 // Bias input 2 of a node being imported: constant, `channels` elements, flattened to [channels].
 Status normalize_bias(RewriteContext& ctx, std::int64_t channels);
 
+// Input 2, where there is one, has one element per output channel.
+Status check_bias(const Graph& graph, const Node& node, std::int64_t channels);
+
 QuantRule linear_quant_rule(const Graph& graph, const Node& node);
 
 // Emits the integer operator `op` with the attributes `keep` of the node (its geometry): inputs x, weights, bias (may be

@@ -145,7 +145,7 @@ struct LutKernel : Kernel {
 // --- qlut16 ---
 
 Result<std::vector<TensorType>> infer_lut16(const Graph& graph, const Node& node) {
-  NARROW_TRY(IntegerInputs(graph, node).codes(0).constant(1, {DType::kI16}, 513).integer("fraction_bits", 0, 16).integer("y_middle", 0, 255).status());
+  NARROW_TRY(IntegerInputs(graph, node).codes(0).constant(1, {DType::kI16}, 513).integer("fraction_bits", 0, 16).integer("y_middle", 0, 255).grid().status());
   const Value& x = graph.value(node.inputs[0]);
   const std::string y = node.attrs.get_string("y_dtype", "i16");
   if (x.dtype != DType::kI16 || (y != "i16" && y != "u8")) return error("the input is {} and the output '{}', wanted i16 and i16 or u8", name_of(x.dtype), y);

@@ -45,21 +45,6 @@ const OpDef& op_of(const Node& node) {
   return *op;
 }
 
-namespace {
-
-// No extent is negative and the product stays below 2^33, so that sizes and offsets in bytes fit 64 bits everywhere.
-bool is_plausible(const Shape& shape) {
-  constexpr std::int64_t kMostElements = std::int64_t{1} << 33;
-  std::int64_t total = 1;
-  for (const std::int64_t extent : shape) {
-    if (extent < 0 || (extent > 0 && total > kMostElements / extent)) return false;
-    if (extent > 0) total *= extent;  // an extent of 0 must not hide the others
-  }
-  return true;
-}
-
-}  // namespace
-
 Status infer_node(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const OpDef& op = op_of(node);

@@ -160,6 +160,9 @@ std::span<const OpDef* const> all_ops();
 
 // Infers and sets the types of the node's outputs. Errors carry the node's name.
 Status infer_node(Graph& graph, NodeId node);
+// Elements by which a computed constant may exceed what it is made from (ConstantOfShape, a folded Expand): a small file must
+// not ask for any amount of memory.
+inline constexpr std::int64_t kMostGenerated = std::int64_t{1} << 26;
 // append + infer_node; returns the first output.
 Result<ValueId> append_inferred(Graph& graph, NodeSpec spec);
 

@@ -67,7 +67,8 @@ Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
   Shape shape = x.shape;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     constexpr std::int64_t kMost = std::int64_t{1} << 32;
-    if (std::max(std::abs(pads[d]), std::abs(pads[shape.size() + d])) > kMost || pads[d] == INT64_MIN) return error("pads {} are out of all proportion", to_string(pads));
+    const auto [low, high] = std::minmax(pads[d], pads[shape.size() + d]);
+    if (low < -kMost || high > kMost) return error("pads {} are out of all proportion", to_string(pads));
     shape[d] += pads[d] + pads[shape.size() + d];
     if (shape[d] < 0) return error("pads {} leave nothing of axis {} of shape {}", to_string(pads), d, to_string(x.shape));
     if (x.shape[d] == 0 && shape[d] > 0 && node.attrs.get_string("mode") != "constant") return error("axis {} is empty and has nothing to repeat", d);

@@ -32,9 +32,11 @@ Status normalize(RewriteContext& ctx) {
 Status check(const Graph& graph, const Node& node) {
   NARROW_TRY(expect_inputs(node, 2));
   const Value &x = graph.value(node.inputs[0]), &scale = graph.value(node.inputs[1]);
+  if (scale.dtype != DType::kF32) return error("the scale is {}, wanted f32", name_of(scale.dtype));
   const std::int64_t count = element_count(scale.shape);
   if (per_axis(graph, node)) {
     const auto axis = static_cast<std::size_t>(NARROW_TRY(normalize_axis(node.attrs.get_int("axis", 1), x.shape.size())));
+    if (node.attrs.get_int("axis", 1) < 0) return error("axis {} counts from the end", node.attrs.get_int("axis", 1));
     if (x.shape[axis] != count) return error("{} scales for axis {} of shape {}", count, axis, to_string(x.shape));
   } else if (count != 1) {
     return error("the scale has shape {}, wanted a number or a list", to_string(scale.shape));
@@ -62,6 +64,7 @@ Result<std::vector<TensorType>> infer_dequantize(const Graph& graph, const Node&
   NARROW_TRY(check(graph, node));
   const Value& x = graph.value(node.inputs[0]);
   if (is_float(x.dtype) || x.dtype == DType::kBool) return error("the input is {}, wanted an integer", name_of(x.dtype));
+  if (const DType zero = node.inputs.size() > 2 && node.inputs[2] ? graph.value(node.inputs[2]).dtype : x.dtype; zero != x.dtype) return error("the input is {}, the zero point {}", name_of(x.dtype), name_of(zero));
   return std::vector<TensorType>{{DType::kF32, x.shape}};
 }
 

@@ -115,7 +115,7 @@ Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
   NARROW_TRY(expect_inputs(node, 1));
   const Value& x = graph.value(node.inputs[0]);
   const Shape shape = node.attrs.get_ints("shape");
-  if (element_count(shape) != element_count(x.shape)) return error("shape {} does not hold the {} elements of shape {}", to_string(shape), element_count(x.shape), to_string(x.shape));
+  if (!is_plausible(shape) || element_count(shape) != element_count(x.shape)) return error("shape {} does not hold the {} elements of shape {}", to_string(shape), element_count(x.shape), to_string(x.shape));
   return std::vector<TensorType>{{x.dtype, shape}};
 }
 

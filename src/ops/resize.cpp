@@ -144,6 +144,7 @@ Status normalize(RewriteContext& ctx) {
   if (sizes.empty() == scales.empty()) return error("wanted either scales or sizes, found {}", sizes.empty() ? "neither" : "both");
   if (rank != 4 || (sizes.empty() ? scales.size() : sizes.size()) != rank) return error("input has shape {}, wanted two spatial axes and one size or scale per axis", to_string(x));
   for (std::size_t i = 0; i < rank; ++i) {
+    if (sizes.size() <= i && !(std::abs(static_cast<double>(x[i]) * scales[i]) <= 0x1p33)) return error("axis {} of {} gets the scale {}", i, to_string(x), scales[i]);
     if (sizes.size() <= i) sizes.push_back(static_cast<std::int64_t>(std::floor(static_cast<double>(x[i]) * scales[i])));
     if (scales.size() <= i) scales.push_back(static_cast<double>(sizes[i]) / static_cast<double>(x[i]));
     if (sizes[i] < 1) return error("axis {} of {} is resized to {}", i, to_string(x), sizes[i]);

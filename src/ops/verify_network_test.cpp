@@ -28,7 +28,7 @@ TEST(VerifyNetwork, TheCorpusFitsAndRuns) {
     }
     ++networks;
   }
-  EXPECT_GE(networks, 12);
+  EXPECT_GE(networks, 13);
 }
 
 TEST(VerifyNetwork, WhatOperatorsReadIsChecked) {
@@ -44,6 +44,48 @@ TEST(VerifyNetwork, WhatOperatorsReadIsChecked) {
   EXPECT_EQ(message("in %x: f32[2,3] %y: f32[2,3] = Softmax(%x) {axis=1.5} out %y"), "node 'y' (Softmax): attribute 'axis' is a number, wanted an integer");
   EXPECT_EQ(message("in %x: f32[2,3] %y: f32[2,3] = Add(%x, _) out %y"), "node 'y' (Add): input 1 is missing");
   EXPECT_EQ(message("in %x: f32[2,3] %y: f32[2,3] = Frobnicate(%x) out %y"), "node 'y' (Frobnicate): the operator is unknown");
+}
+
+// What the kernels read beside their first input has the size that they read.
+TEST(VerifyNetwork, ParametersAreAsLongAsTheyAreRead) {
+  const auto message = [](const std::string& node) {
+    const auto graph = parse_graph("in %x: f32[1,2,2,3] in %m: f32[2,3] in %q: u8[2,3] " + node + " out %y");
+    const Status status = verify_network(test::must(Result<Graph>(graph)));
+    return status ? std::string("fits") : status.error().message;
+  };
+  EXPECT_EQ(message("%y: f32[1,2,2,4] = Conv(%x, %w: f32[4,1,1,3] = rand(1), %b: f32[4] = rand(2))"), "fits");
+  EXPECT_EQ(message("%y: f32[1,2,2,4] = Conv(%x, %w: f32[4,1,1,3] = rand(1), %b: f32[3] = rand(2))"), "node 'y' (Conv): bias 'b' has shape [3], wanted 4 elements, one per output channel");
+  EXPECT_EQ(message("%y: f32[1,2,2,4] = ConvTranspose(%x, %w: f32[4,1,1,3] = rand(1), %b: f32[1] = rand(2))"), "node 'y' (ConvTranspose): bias 'b' has shape [1], wanted 4 elements, one per output channel");
+  EXPECT_EQ(message("%y: f32[2,4] = Gemm(%m, %w: f32[4,3] = rand(1), %b: f32[3] = rand(2))"), "node 'y' (Gemm): bias 'b' has shape [3], wanted 4 elements, one per output channel");
+  EXPECT_EQ(message("%y: f32[1,2,2,4] = Conv(%x, %w: f32[4,1,1,3] = rand(1)) {group=4611686018427387905}"), "node 'y' (Conv): weights [4,1,1,3] in 4611686018427387905 groups");
+  EXPECT_EQ(message("%y: f32[2,3] = BatchNormalization(%m, %s: f32[3] = rand(1), %t: f32[3] = rand(2)) {axis=-1}"), "node 'y' (BatchNormalization): axis -1 counts from the end");
+  EXPECT_EQ(message("%y: f32[2,3] = LayerNormalization(%m, %s: f64[3] = rand(1)) {axis=1}"), "node 'y' (LayerNormalization): input 1 is f64, wanted f32");
+  EXPECT_EQ(message("%y: f32[2,3] = DequantizeLinear(%q, %s: f64[] = fill(1))"), "node 'y' (DequantizeLinear): the scale is f64, wanted f32");
+  EXPECT_EQ(message("%y: f32[2,3] = DequantizeLinear(%q, %s: f32[3] = fill(1), %z: u8[3] = fill(1)) {axis=-1}"), "node 'y' (DequantizeLinear): axis -1 counts from the end");
+  EXPECT_EQ(message("%y: f32[2,3] = DequantizeLinear(%q, %s: f32[] = fill(1), %z: i32[] = fill(-2147483648))"), "node 'y' (DequantizeLinear): the input is u8, the zero point i32");
+  EXPECT_EQ(message("%y: f32[6] = Reshape(%m) {shape=[4294967296,4294967296,6]}").substr(0, 18), "node 'y' (Reshape)");
+  EXPECT_EQ(message("%y: u8[2,4] = qgemm(%q, %w: i8[4,3] = rand(1), %b: i64[4] = fill(9223372036854775807), %m4: i32[4] = fill(1), %s4: i32[4] = fill(1))"),
+            "node 'y' (qgemm): 'b' holds the bias 9223372036854775807, wanted at most 2^60 in magnitude");
+}
+
+// Products over no columns, and of no rows, are networks too.
+TEST(VerifyNetwork, EmptyProductsRun) {
+  const Graph graph = test::must(parse_network(R"(
+in %x: f32[2,0] in %n: f32[0,3] in %q: u8[2,0] in %r: u8[0,3]
+%a = Gemm(%x, %w: f32[4,0] = rand(1), %b: f32[4] = {1,2,3,4})
+%c = Gemm(%n, %v: f32[4,3] = rand(1))
+%d: u8[2,2] = qgemm(%q, %i: i8[2,0] = rand(1), %j: i32[2] = {5,6}, %k: i32[2] = fill(1073741824), %l: i32[2] = fill(30))
+%e: u8[0,2] = qgemm(%r, %f: i8[2,3] = rand(1), %g: i32[2] = {5,6}, %h: i32[2] = fill(1073741824), %o: i32[2] = fill(30))
+out %a out %c out %d out %e)"));
+  test::must(verify_network(graph));
+  for (const bool normative : {true, false}) {
+    Executor executor(graph, {.normative = normative});
+    const auto outputs = test::must(executor.run({Tensor(DType::kF32, {2, 0}), Tensor(DType::kF32, {0, 3}), Tensor(DType::kU8, {2, 0}), Tensor(DType::kU8, {0, 3})}));
+    EXPECT_TRUE(outputs[0].same_bytes(Tensor::of<float>({2, 4}, {1, 2, 3, 4, 1, 2, 3, 4})));
+    EXPECT_EQ(outputs[1].shape(), (Shape{0, 4}));
+    EXPECT_EQ(outputs[2].to_ints(), (std::vector<std::int64_t>{5, 6, 5, 6}));
+    EXPECT_EQ(outputs[3].shape(), (Shape{0, 2}));
+  }
 }
 
 }  // namespace

@@ -42,6 +42,17 @@ SlidingWindow read_window(const Attrs& attrs) {
   return read_window(attrs, kernel[0], kernel[1]);
 }
 
+Status check_magnitudes(const Attrs& attrs, const std::vector<std::int64_t>& kernel) {
+  constexpr std::int64_t kMost = 1 << 20;
+  const auto check = [](const char* what, const std::vector<std::int64_t>& list) -> Status {
+    if (std::all_of(list.begin(), list.end(), [](std::int64_t v) { return v >= -kMost && v <= kMost; })) return {};
+    return error("{} {} are out of all proportion", what, to_string(list));
+  };
+  NARROW_TRY(check("kernel extents", kernel));
+  for (const char* key : {"strides", "dilations", "pads", "output_padding"}) NARROW_TRY(check(key, attrs.get_ints(key)));
+  return {};
+}
+
 Status normalize_window(RewriteContext& ctx, const std::vector<std::int64_t>& kernel, const std::vector<std::int64_t>& extents) {
   const std::size_t rank = kernel.size();
   Attrs& attrs = ctx.attrs();
@@ -56,6 +67,7 @@ Status normalize_window(RewriteContext& ctx, const std::vector<std::int64_t>& ke
   }
   const auto stated = attrs.get_ints("kernel_shape", kernel);
   if (stated != kernel) return error("kernel_shape {} contradicts the weights, whose window is {}", to_string(stated), to_string(kernel)).with_help("the model is damaged: export it again");
+  NARROW_TRY(check_magnitudes(attrs, kernel));
   for (std::size_t d = 0; d < rank; ++d) {
     if (strides[d] < 1 || dilations[d] < 1 || kernel[d] < 1) return error("kernel {}, strides {} and dilations {} must be at least 1", to_string(kernel), to_string(strides), to_string(dilations));
     if (pads[d] < 0 || pads[d + rank] < 0) return error("pads {} are negative, wanted at least 0", to_string(pads)).with_help("crop with Slice before the operator instead");

@@ -17,6 +17,9 @@ struct SlidingWindow {
 SlidingWindow read_window(const Attrs& attrs, std::int64_t kernel_h, std::int64_t kernel_w);
 SlidingWindow read_window(const Attrs& attrs);  // kernel_shape attribute
 
+// No kernel extent, stride, dilation or padding of a node in ONNX form is beyond 2^20 in magnitude, so that no sum overflows.
+Status check_magnitudes(const Attrs& attrs, const std::vector<std::int64_t>& kernel);
+
 // Fills in strides, pads and dilations, resolves auto_pad, erases kernel_shape where a weight gives the kernel. `kernel` and
 // `extents` have one entry per spatial axis (1 or 2); one axis is lifted to two, the height being 1.
 Status normalize_window(RewriteContext& ctx, const std::vector<std::int64_t>& kernel, const std::vector<std::int64_t>& extents);

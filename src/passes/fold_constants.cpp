@@ -14,6 +14,11 @@ std::vector<ValueId> fold_node(Graph& graph, NodeId id) {
   const bool known = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) { return !in || graph.value(in).is_constant(); });
   if (!known && !op.folds_shape) return {};
 
+  std::int64_t elements = 0;  // beyond those of the inputs
+  for (const ValueId in : node.inputs) elements -= in && graph.value(in).is_constant() ? element_count(graph.value(in).shape) : 0;
+  for (const ValueId out : node.outputs) elements += element_count(graph.value(out).shape);
+  if (elements > kMostGenerated) return {};
+
   static std::byte never_read{};
   std::vector<Tensor> inputs, outputs;
   for (const ValueId in : node.inputs) {

@@ -73,9 +73,9 @@ class Line {
   Result<std::string> word(std::string_view wanted) { return take(wanted, false); }
   Result<std::string> name(std::string_view wanted) { return take(wanted, true); }
 
-  Result<std::int64_t> integer(std::string_view wanted) {
+  Result<int> integer(std::string_view wanted) {
     const Token at = peek();
-    return number(NARROW_TRY(word(wanted)), at);
+    return small_number(NARROW_TRY(word(wanted)), at);
   }
 
   Result<std::string> decided_by() {
@@ -96,8 +96,8 @@ class Line {
       const std::size_t equal = t.text.find('=');
       const std::string key = t.text.substr(0, equal), value = equal == std::string::npos ? "" : t.text.substr(equal + 1);
       if (key == "narrow" && equal == std::string::npos) p.narrow_range = true;
-      else if (key == "bits") p.bits = static_cast<int>(NARROW_TRY(number(value, t)));
-      else if (key == "axis") p.axis = static_cast<int>(NARROW_TRY(number(value, t)));
+      else if (key == "bits") p.bits = NARROW_TRY(small_number(value, t));
+      else if (key == "axis") p.axis = NARROW_TRY(small_number(value, t));
       else if (key == "scale") NARROW_TRY(read_scales(value, t, &p));
       else if (key == "zp") NARROW_TRY(read_zero_points(value, t, &p));
       else return fail(fmt::format("unknown key '{}'", key), t, did_you_mean(key, {"narrow", "bits", "axis", "scale", "zp"}));
@@ -146,6 +146,12 @@ class Line {
     return value;
   }
 
+  Result<int> small_number(std::string_view text, const Token& at) const {
+    const std::int64_t value = NARROW_TRY(number(text, at));
+    if (value < 0 || value > 65535) return fail(fmt::format("{} is not a number from 0 to 65535", value), at);
+    return static_cast<int>(value);
+  }
+
   Status read_scales(const std::string& list, const Token& at, QuantParams* p) const {
     for (const std::string& item : split(list, ',')) {
       float value = 0;
@@ -188,7 +194,7 @@ Status read_entry(Line& line, Plan* plan) {
   } else if (kind == "constant") {
     ConstantPlan& c = plan->constants.emplace_back();
     c.node = NARROW_TRY(line.name("a layer's name, in quotes"));
-    c.slot = static_cast<int>(NARROW_TRY(line.integer("the number of the input")));
+    c.slot = NARROW_TRY(line.integer("the number of the input"));
     c.params = NARROW_TRY(line.params());
     c.decided_by = NARROW_TRY(line.decided_by());
   } else if (kind == "island") {

@@ -82,6 +82,11 @@ TEST(PlanText, ErrorsNameFileLineAndColumn) {
   EXPECT_NE(fails("activation \"\\q\" i8").find("unknown escape in the quoted text"), std::string::npos);
   EXPECT_NE(fails("activation x i8 scale=1 zp=0 by \"me\"").find("found 'x', wanted a value's name, in quotes"), std::string::npos);
   EXPECT_NE(fails("activation \"x\" i8 scale=1,2 zp=0 by \"me\"").find("2 scales without an axis"), std::string::npos);
+  for (const char* number : {"4294967304", "-1", "-4294967288"}) {  // 8 modulo 2^32
+    EXPECT_NE(fails(fmt::format("activation \"x\" i8 bits={} scale=1 zp=0 by \"me\"", number)).find("is not a number from 0 to 65535"), std::string::npos);
+    EXPECT_NE(fails(fmt::format("activation \"x\" i8 axis={} scale=1 zp=0 by \"me\"", number)).find("is not a number from 0 to 65535"), std::string::npos);
+    EXPECT_NE(fails(fmt::format("constant \"x\" {} i8 scale=1 zp=0 by \"me\"", number)).find("is not a number from 0 to 65535"), std::string::npos);
+  }
   EXPECT_NE(fails("aktivation \"x\"").find("unknown kind of entry 'aktivation'"), std::string::npos);
   EXPECT_NE(fails("graph 12").find("'12' is not a hash"), std::string::npos);
   EXPECT_NE(fails("note \"a\" b").find("nothing was wanted here"), std::string::npos);

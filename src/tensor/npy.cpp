@@ -178,6 +178,7 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes, const std::
   const std::size_t room = (text.size() - header.data_offset) / element;
   std::size_t count = 1;
   const bool empty = std::find(header.type.shape.begin(), header.type.shape.end(), 0) != header.type.shape.end();
+  if (empty && !is_plausible(header.type.shape)) return error("'{}' has the impossible shape {}", name, to_string(header.type.shape));
   for (const std::int64_t extent : header.type.shape) {
     if (empty) break;
     if (count > room / static_cast<std::size_t>(extent)) {

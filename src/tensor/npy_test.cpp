@@ -101,6 +101,7 @@ TEST(Npy, ErrorsSayFoundAndWanted) {
             "'a.npy' is truncated: shape [2,3] of <f4 needs more than the 8 bytes of data that are there");
   EXPECT_EQ(message(file_of("{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 9223372036854775807), }", "12345678")),
             "'a.npy' is truncated: shape [9223372036854775807,9223372036854775807] of <f4 needs more than the 8 bytes of data that are there");
+  EXPECT_EQ(message(file_of("{'descr': '<f4', 'fortran_order': True, 'shape': (4294967296, 4294967296, 0), }", "")), "'a.npy' has the impossible shape [4294967296,4294967296,0]");
   for (const char* dict : {"", "{", "{'descr': '<f4'}", "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,), }", "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }",
                            "{'descr': '<f4', 'fortran_order': False, 'shape': (1 2), }", "{'descr': '', 'fortran_order': False, 'shape': (1,), }"}) {
     EXPECT_EQ(message(file_of(dict, "1234")), "'a.npy' has a malformed .npy header") << dict;

@@ -76,8 +76,7 @@ QuantParams QuantParams::per_tensor(DType dtype, float scale, std::int32_t zero_
 
 std::int64_t QuantParams::qmin() const {
   if (!is_signed(dtype)) return 0;
-  const std::int64_t lowest = -(std::int64_t{1} << (width_of(*this) - 1));
-  return narrow_range ? lowest + 1 : lowest;
+  return -qmax() - (narrow_range ? 0 : 1);
 }
 
 std::int64_t QuantParams::qmax() const {

@@ -30,6 +30,9 @@ TEST(QuantParams, GridsOfEveryType) {
   EXPECT_EQ(p.qmin(), -32768);
   p.dtype = DType::kI64;
   EXPECT_EQ(p.qmax(), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(p.qmin(), std::numeric_limits<std::int64_t>::min());
+  p.narrow_range = true;
+  EXPECT_EQ(p.qmin(), -std::numeric_limits<std::int64_t>::max());
 }
 
 TEST(QuantParams, Prints) {

@@ -10,6 +10,16 @@ std::int64_t element_count(const Shape& shape) {
   return count;
 }
 
+bool is_plausible(const Shape& shape) {
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 33;
+  std::int64_t total = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent < 0 || (extent > 0 && total > kMostElements / extent)) return false;
+    if (extent > 0) total *= extent;  // an extent of 0 must not hide the others
+  }
+  return true;
+}
+
 std::string to_string(const Shape& shape) {
   std::string out = "[";
   for (std::size_t i = 0; i < shape.size(); ++i) {

@@ -12,6 +12,9 @@ namespace narrow {
 using Shape = std::vector<std::int64_t>;
 
 std::int64_t element_count(const Shape& shape);
+// No extent is negative and the product of those that are not 0 is at most 2^33, so that element counts, strides and offsets in
+// bytes fit 64 bits. Shapes that come from outside are asked this before anything is computed from them.
+bool is_plausible(const Shape& shape);
 std::string to_string(const Shape& shape);               // "[1,3,224,224]"
 std::vector<std::int64_t> strides_of(const Shape& shape);  // in elements
 // ONNX multidirectional broadcast. Error: the first pair of extents that differ and are not 1.

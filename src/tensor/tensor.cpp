@@ -1,8 +1,12 @@
 #include "tensor/tensor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
+#include <new>
+#include <type_traits>
 
 #include "base/hash.h"
 
@@ -23,7 +27,7 @@ std::optional<DType> dtype_from_name(std::string_view name) {
 Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)) {
   const std::size_t size = std::max<std::size_t>(64, (bytes() + 63) / 64 * 64);
   data_ = std::aligned_alloc(64, size);
-  NARROW_CHECK(data_ != nullptr, "out of memory for {} bytes", size);
+  if (data_ == nullptr) throw std::bad_alloc();  // told as such to the user: networks may ask for any amount
   storage_ = std::shared_ptr<void>(data_, std::free);
 }
 
@@ -55,6 +59,22 @@ Tensor Tensor::clone() const {
   return t;
 }
 
+namespace {
+
+// Reals outside the integers' range, which C++ leaves open: to the nearest end; NaN to 0.
+template <typename To, typename From>
+To convert(From x) {
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>) {
+    constexpr auto kLow = static_cast<From>(std::numeric_limits<To>::min());                        // exact: 0 or a power of 2
+    constexpr auto kEnd = static_cast<From>(std::uint64_t{1} << std::numeric_limits<To>::digits);  // one beyond the largest
+    if (!(x > kLow)) return std::isnan(x) ? To{0} : std::numeric_limits<To>::min();
+    if (x >= kEnd) return std::numeric_limits<To>::max();
+  }
+  return static_cast<To>(x);
+}
+
+}  // namespace
+
 Tensor Tensor::cast(DType dtype) const {
   if (dtype == dtype_) return clone();
   Tensor out(dtype, shape_);
@@ -65,7 +85,7 @@ Tensor Tensor::cast(DType dtype) const {
       using To = decltype(to);
       const From* x = data<From>();
       To* y = out.data<To>();
-      for (std::int64_t i = 0; i < n; ++i) y[i] = static_cast<To>(x[i]);
+      for (std::int64_t i = 0; i < n; ++i) y[i] = convert<To>(x[i]);
     });
   });
   return out;

@@ -63,7 +63,7 @@ class Tensor {
 
   Tensor reshaped(Shape shape) const;  // same bytes, same element count
   Tensor clone() const;                // own bytes
-  Tensor cast(DType dtype) const;      // element by element, C++ conversion; same dtype clones
+  Tensor cast(DType dtype) const;      // element by element; reals saturate in integers, NaN is 0; same dtype clones
   std::vector<std::int64_t> to_ints() const;  // any integer dtype or bool, flattened
   bool same_bytes(const Tensor& other) const;  // dtype, shape and contents
   std::uint64_t hash() const;

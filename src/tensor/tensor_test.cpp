@@ -1,5 +1,8 @@
 #include "tensor/tensor.h"
 
+#include <cmath>
+#include <limits>
+
 #include "support.h"
 
 namespace narrow {
@@ -20,6 +23,17 @@ TEST(Tensor, CastsElementByElement) {
   EXPECT_TRUE(Tensor::of<float>({3}, {-1.9F, 0, 2.9F}).cast(DType::kI8).same_bytes(Tensor::of<std::int8_t>({3}, {-1, 0, 2})));
   EXPECT_TRUE(Tensor::of<std::int64_t>({2}, {-1, 300}).cast(DType::kF32).same_bytes(Tensor::of<float>({2}, {-1, 300})));
   EXPECT_EQ(Tensor::of<std::uint8_t>({2}, {0, 7}).cast(DType::kBool).to_ints(), (std::vector<std::int64_t>{0, 1}));
+}
+
+TEST(Tensor, RealsThatNoIntegerHoldsSaturate) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const Tensor reals = Tensor::of<float>({7}, {-kInf, -1e30F, -1.5F, std::nanf(""), 300, 1e30F, kInf});
+  constexpr std::int64_t kLow = std::numeric_limits<std::int64_t>::min(), kHigh = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(reals.cast(DType::kU8).to_ints(), (std::vector<std::int64_t>{0, 0, 0, 0, 255, 255, 255}));
+  EXPECT_EQ(reals.cast(DType::kI8).to_ints(), (std::vector<std::int64_t>{-128, -128, -1, 0, 127, 127, 127}));
+  EXPECT_EQ(reals.cast(DType::kI32).to_ints(), (std::vector<std::int64_t>{INT32_MIN, INT32_MIN, -1, 0, 300, INT32_MAX, INT32_MAX}));
+  EXPECT_EQ(reals.cast(DType::kI64).to_ints(), (std::vector<std::int64_t>{kLow, kLow, -1, 0, 300, kHigh, kHigh}));
+  EXPECT_EQ(Tensor::of<double>({2}, {2147483647.75, -2147483648.5}).cast(DType::kI32).to_ints(), (std::vector<std::int64_t>{INT32_MAX, INT32_MIN}));
 }
 
 TEST(Tensor, SameBytesAndHashLookAtTypeAndContents) {
@@ -53,6 +67,12 @@ TEST(Shape, BroadcastsAsOnnxDoes) {
   EXPECT_EQ(strides_of({2, 3, 4}), (std::vector<std::int64_t>{12, 4, 1}));
   EXPECT_EQ(to_string(Shape{1, 3, 224}), "[1,3,224]");
   EXPECT_EQ(element_count({}), 1);
+}
+
+TEST(Shape, WhatFitsNoMemoryIsNotPlausible) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 40;
+  for (const Shape& shape : {Shape{}, Shape{0}, Shape{0, 0, 7}, Shape{1 << 16, 1 << 17}, Shape{3, 0, 5}}) EXPECT_TRUE(is_plausible(shape)) << to_string(shape);
+  for (const Shape& shape : {Shape{-1}, Shape{kHuge}, Shape{1 << 17, 1 << 17}, Shape{0, kHuge, kHuge}, Shape{kHuge, kHuge, 0}, Shape{kHuge, kHuge, kHuge, kHuge}}) EXPECT_FALSE(is_plausible(shape)) << to_string(shape);
 }
 
 TEST(Shape, AxesCountFromEitherEnd) {

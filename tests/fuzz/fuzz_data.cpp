@@ -1,0 +1,35 @@
+// Samples: arrays and pictures. The bytes go to every reader; zip archives stand in an anonymous file, because that reader
+// takes a path.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <span>
+
+#include "data/image.h"
+#include "data/npz.h"
+#include "tensor/npy.h"
+
+namespace {
+
+using namespace narrow;
+
+// Every element can be read.
+void touch(const Tensor& tensor) { (void)tensor.hash(); }
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  if (const auto array = parse_npy(bytes, "fuzz.npy", nullptr)) touch(*array);
+  const int file = ::memfd_create("fuzz.npz", MFD_CLOEXEC);
+  NARROW_CHECK(file >= 0 && ::write(file, data, size) == static_cast<ssize_t>(size));
+  if (const auto arrays = read_npz(fmt::format("/proc/self/fd/{}", file))) {
+    for (const auto& [name, array] : *arrays) touch(array);
+  }
+  ::close(file);
+  for (const auto decode : {decode_jpeg, decode_png_or_bmp}) {
+    if (const auto image = decode(bytes)) NARROW_CHECK(image->pixels.size() == static_cast<std::size_t>(image->width) * static_cast<std::size_t>(image->height) * 3);
+  }
+  return 0;
+}
