@@ -105,6 +105,13 @@ Result<std::vector<TensorType>> infer_codes(const Graph& graph, const Node& node
   return narrow::infer_codes(graph, node, 3);
 }
 
+// The fast form adds terms of 32 bits. Lowered networks halve both operands and more; a crafted one may not.
+std::unique_ptr<Kernel> prepare(const Graph& graph, const Node& node) {
+  const auto shift = graph.value(node.inputs[3]).constant.span<std::int32_t>();
+  const std::int64_t bits = 8 + node.attrs.get_int("left_shift") + 31 - std::min(shift[0], shift[1]);  // a factor is below 2^(31 - shift)
+  return bits <= 30 ? prepare_codes<SumOfCodes>(graph, node) : nullptr;
+}
+
 }  // namespace
 
 extern const OpDef op_add;
@@ -133,6 +140,6 @@ constinit const OpDef op_sub{.name = "Sub",
                              .lower = lower_sub};
 
 extern const OpDef op_qadd;
-constinit const OpDef op_qadd{.name = "qadd", .summary = "a + b or a - b of integer codes", .onnx = false, .infer = infer_codes, .run = run_codes<SumOfCodes>, .prepare = prepare_codes<SumOfCodes>};
+constinit const OpDef op_qadd{.name = "qadd", .summary = "a + b or a - b of integer codes", .onnx = false, .infer = infer_codes, .run = run_codes<SumOfCodes>, .prepare = prepare};
 
 }  // namespace narrow

@@ -14,7 +14,7 @@ BinaryGrid read_binary_grid(const RunContext& ctx) {
                   .b_zero_point = integer("b_zero_point"),
                   .y_zero_point = integer("y_zero_point"),
                   .low = integer("y_min"),
-                  .high = integer("y_max"),
+                  .high = static_cast<std::int32_t>(attrs.get_int("y_max", 255)),
                   .a_scale = real("a_scale"),
                   .b_scale = real("b_scale"),
                   .y_scale = real("y_scale")};

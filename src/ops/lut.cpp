@@ -158,7 +158,7 @@ Lut16Spec lut16_spec(const RunContext& ctx) {
           .fraction_bits = static_cast<std::int32_t>(attrs.get_int("fraction_bits")),
           .middle = static_cast<std::int32_t>(attrs.get_int("y_middle")),
           .low = static_cast<std::int32_t>(attrs.get_int("y_min")),
-          .high = static_cast<std::int32_t>(attrs.get_int("y_max"))};
+          .high = static_cast<std::int32_t>(attrs.get_int("y_max", 255))};
 }
 
 void run_lut16(RunContext& ctx) {

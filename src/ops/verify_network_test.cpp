@@ -68,6 +68,21 @@ TEST(VerifyNetwork, ParametersAreAsLongAsTheyAreRead) {
             "node 'y' (qgemm): 'b' holds the bias 9223372036854775807, wanted at most 2^60 in magnitude");
 }
 
+// What an attribute means when it is absent does not depend on who reads it; sums of 32 bits are left to the plain loop when they
+// could overflow.
+TEST(VerifyNetwork, CraftedSumsGiveTheSameCodesInEveryForm) {
+  for (const char* attributes : {"y_min=4", "y_min=4, y_max=200, left_shift=20, sign_b=-1, a_zero_point=255", "left_shift=20"}) {
+    for (const int shift : {1, 20, 40, 62}) {
+      SCOPED_TRACE(fmt::format("{} shift {}", attributes, shift));
+      const Graph graph = test::must(parse_network(fmt::format("in %a: u8[64] in %b: u8[64] %y: u8[64] = qadd(%a, %b, %m: i32[3] = fill(2147483647), %s: i32[3] = fill({})) {{{}}} out %y", shift, attributes)));
+      test::must(verify_network(graph));
+      const std::vector<Tensor> inputs{random_constant(DType::kU8, {64}, 1), random_constant(DType::kU8, {64}, 2)};
+      Executor plain(graph, {.normative = true}), fast(graph);
+      EXPECT_TRUE(test::must(plain.run(inputs))[0].same_bytes(test::must(fast.run(inputs))[0]));
+    }
+  }
+}
+
 // Products over no columns, and of no rows, are networks too.
 TEST(VerifyNetwork, EmptyProductsRun) {
   const Graph graph = test::must(parse_network(R"(
