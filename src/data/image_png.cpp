@@ -19,8 +19,7 @@ Result<Image> decode_png_or_bmp(std::span<const std::byte> bytes) {
   int width = 0, height = 0, channels = 0;
   const auto* data = reinterpret_cast<const stbi_uc*>(bytes.data());
   const int size = static_cast<int>(bytes.size());
-  if (stbi_info_from_memory(data, size, &width, &height, &channels) == 0) return error("{}", stbi_failure_reason());
-  if (std::int64_t{width} * height > kMostPixels) return error("{} x {} pixels", width, height);
+  if (stbi_info_from_memory(data, size, &width, &height, &channels) != 0 && std::int64_t{width} * height > kMostPixels) return error("{} x {} pixels", width, height);
   const std::unique_ptr<stbi_uc, void (*)(void*)> pixels(
       stbi_load_from_memory(data, size, &width, &height, &channels, 0), stbi_image_free);
   if (pixels == nullptr) return error("{}", stbi_failure_reason());

@@ -122,7 +122,7 @@ TEST(GraphText, ErrorsNameThePlace) {
       {"in %x: f32[1]\n%y = Relu(%x)", "the type of 'y' is missing", 2, 1},
       {"in %x: f32[1]\n%y: f32[1] = A(%x) {a=1, a=2}", "the attribute 'a' is given twice", 2, 26},
       {"graph \"x", "the string does not end", 1, 7},
-      {"in %x: f32[1]\n%y: f32[1] = A(%x) {a=[9223372036854775807, 0.5]}", "9223372036854775807 is not exact as a float", 2, 26},
+      {"in %x: f32[1]\n%y: f32[1] = A(%x) {a=[9223372036854775807, 0.5]}", "9223372036854775807 is not exact as a float", 2, 24},
       {"in %x: f32[-1]", "the extent -1 is negative", 1, 12},
       {"in %x: f32[99999999,99999999]", "the tensor is too large", 1, 11},
       {"what", "found \"what\", wanted graph, in, const, out or %name", 1, 1},

@@ -1,4 +1,6 @@
 // Add and Sub, with a clamp fused in; the integer operator qadd serves both (specs/numerics.md § 2.3).
+#include <algorithm>
+
 #include "ops/binary.h"
 #include "ops/integer_binary.h"
 #include "ops/integer_inputs.h"

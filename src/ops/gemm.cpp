@@ -77,7 +77,7 @@ Result<std::vector<TensorType>> infer(const Graph& graph, const Node& node) {
 }
 
 void run(RunContext& ctx) {
-  const std::int64_t n = ctx.inputs[1].shape()[0], k = ctx.inputs[1].shape()[1], m = k == 0 ? 0 : ctx.inputs[0].elements() / k;
+  const std::int64_t n = ctx.inputs[1].shape()[0], k = ctx.inputs[1].shape()[1], m = n == 0 ? 0 : ctx.outputs[0].elements() / n;
   const float* x = ctx.inputs[0].data<float>();
   const float* w = ctx.inputs[1].data<float>();
   const float* bias = ctx.has_input(2) ? ctx.inputs[2].data<float>() : nullptr;
@@ -120,7 +120,7 @@ Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& no
 }
 
 void run_integer(RunContext& ctx) {
-  const std::int64_t n = ctx.inputs[1].shape()[0], k = ctx.inputs[1].shape()[1], m = k == 0 ? 0 : ctx.inputs[0].elements() / k;
+  const std::int64_t n = ctx.inputs[1].shape()[0], k = ctx.inputs[1].shape()[1], m = n == 0 ? 0 : ctx.outputs[0].elements() / n;
   const IntegerLinear linear(ctx);
   with_codes(ctx.inputs[0], [&](const auto* x) {
     parallel_for(m, [&](std::int64_t row) {

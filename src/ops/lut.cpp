@@ -145,10 +145,13 @@ struct LutKernel : Kernel {
 // --- qlut16 ---
 
 Result<std::vector<TensorType>> infer_lut16(const Graph& graph, const Node& node) {
-  NARROW_TRY(IntegerInputs(graph, node).codes(0).constant(1, {DType::kI16}, 513).integer("fraction_bits", 0, 16).integer("y_middle", 0, 255).grid().status());
+  NARROW_TRY(IntegerInputs(graph, node).codes(0).constant(1, {DType::kI16}, 513).integer("fraction_bits", 0, 16).integer("y_middle", 0, 255).status());
   const Value& x = graph.value(node.inputs[0]);
   const std::string y = node.attrs.get_string("y_dtype", "i16");
   if (x.dtype != DType::kI16 || (y != "i16" && y != "u8")) return error("the input is {} and the output '{}', wanted i16 and i16 or u8", name_of(x.dtype), y);
+  const std::int64_t low = y == "u8" ? 0 : INT16_MIN, high = y == "u8" ? 255 : INT16_MAX;
+  NARROW_TRY(IntegerInputs(graph, node).integer("y_min", low, high).integer("y_max", low, high).status());
+  if (node.attrs.get_int("y_min") > node.attrs.get_int("y_max", 255)) return error("y_min {} is above y_max {}", node.attrs.get_int("y_min"), node.attrs.get_int("y_max", 255));
   return std::vector<TensorType>{{y == "u8" ? DType::kU8 : DType::kI16, x.shape}};
 }
 

@@ -93,9 +93,10 @@ in %x: f32[2,0] in %n: f32[0,3] in %q: u8[2,0] in %r: u8[0,3]
 %e: u8[0,2] = qgemm(%r, %f: i8[2,3] = rand(1), %g: i32[2] = {5,6}, %h: i32[2] = fill(1073741824), %o: i32[2] = fill(30))
 out %a out %c out %d out %e)"));
   test::must(verify_network(graph));
+  const std::vector<Tensor> inputs{Tensor(DType::kF32, {2, 0}), Tensor(DType::kF32, {0, 3}), Tensor(DType::kU8, {2, 0}), Tensor(DType::kU8, {0, 3})};
   for (const bool normative : {true, false}) {
     Executor executor(graph, {.normative = normative});
-    const auto outputs = test::must(executor.run({Tensor(DType::kF32, {2, 0}), Tensor(DType::kF32, {0, 3}), Tensor(DType::kU8, {2, 0}), Tensor(DType::kU8, {0, 3})}));
+    const auto outputs = test::must(executor.run(inputs));
     EXPECT_TRUE(outputs[0].same_bytes(Tensor::of<float>({2, 4}, {1, 2, 3, 4, 1, 2, 3, 4})));
     EXPECT_EQ(outputs[1].shape(), (Shape{0, 4}));
     EXPECT_EQ(outputs[2].to_ints(), (std::vector<std::int64_t>{5, 6, 5, 6}));
