@@ -12,6 +12,21 @@
 #include "data/image.h"
 
 namespace narrow {
+namespace {
+
+// The rows of a bmp stand in the file as they are (packed ones are not read); stb takes zeros for those that are missing.
+bool is_truncated_bmp(std::span<const std::byte> bytes, std::int64_t width, std::int64_t height) {
+  if (bytes.size() < 30 || bytes[0] != std::byte{'B'} || bytes[1] != std::byte{'M'}) return false;
+  const auto number = [&](std::size_t at, std::size_t size) {
+    std::int64_t value = 0;
+    for (std::size_t i = size; i-- > 0;) value = value * 256 + std::to_integer<std::int64_t>(bytes[at + i]);
+    return value;
+  };
+  const std::int64_t first = number(10, 4), bits = width * number(number(14, 4) == 12 ? 24 : 28, 2);
+  return first + (bits + 31) / 32 * 4 * (height - 1) + (bits + 7) / 8 > static_cast<std::int64_t>(bytes.size());
+}
+
+}  // namespace
 
 Result<Image> decode_png_or_bmp(std::span<const std::byte> bytes) {
   if (bytes.empty()) return error("the file is empty");
@@ -19,7 +34,10 @@ Result<Image> decode_png_or_bmp(std::span<const std::byte> bytes) {
   int width = 0, height = 0, channels = 0;
   const auto* data = reinterpret_cast<const stbi_uc*>(bytes.data());
   const int size = static_cast<int>(bytes.size());
-  if (stbi_info_from_memory(data, size, &width, &height, &channels) != 0 && std::int64_t{width} * height > kMostPixels) return error("{} x {} pixels", width, height);
+  if (stbi_info_from_memory(data, size, &width, &height, &channels) != 0) {
+    if (std::int64_t{width} * height > kMostPixels) return error("{} x {} pixels", width, height);
+    if (is_truncated_bmp(bytes, width, height)) return error("the file is truncated");
+  }
   const std::unique_ptr<stbi_uc, void (*)(void*)> pixels(
       stbi_load_from_memory(data, size, &width, &height, &channels, 0), stbi_image_free);
   if (pixels == nullptr) return error("{}", stbi_failure_reason());

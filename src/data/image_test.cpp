@@ -102,6 +102,10 @@ TEST(Image, DamagedFilesAreNamed) {
   EXPECT_EQ(message(""), "cannot decode '" + path + "': the file is empty");
   const std::string png = from_hex(kPng4x3);
   for (std::size_t length = 0; length + 20 < png.size(); ++length) EXPECT_NE(message(png.substr(0, length)), "no error") << length;
+  const std::string bmp = from_hex(kBmp3x2);
+  EXPECT_EQ(message(bmp), "no error");
+  EXPECT_EQ(message(bmp.substr(0, bmp.size() - 3)), "no error") << "the padding of the last row";
+  for (std::size_t length = 0; length + 3 < bmp.size(); ++length) EXPECT_NE(message(bmp.substr(0, length)), "no error") << length;
 }
 
 TEST(Image, UnreasonablyLargeOnesAreNotDecoded) {

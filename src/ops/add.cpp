@@ -11,11 +11,11 @@ namespace {
 
 template <typename T>
 struct Sum {
-  T operator()(T a, T b) const { return static_cast<T>(a + b); }
+  T operator()(T a, T b) const { return modular(a, b, [](auto p, auto q) { return p + q; }); }
 };
 template <typename T>
 struct Difference {
-  T operator()(T a, T b) const { return static_cast<T>(a - b); }
+  T operator()(T a, T b) const { return modular(a, b, [](auto p, auto q) { return p - q; }); }
 };
 
 std::optional<Affine> affine(const Graph& graph, const Node& node, bool subtract) {

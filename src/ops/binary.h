@@ -87,6 +87,13 @@ template <template <typename> typename F, typename T>
 void run_binary_as(RunContext& ctx) {
   broadcast_apply(ctx, ctx.inputs[0].data<T>(), ctx.inputs[1].data<T>(), ctx.outputs[0].data<T>(), F<T>{});
 }
+// fn(a, b), for integers modulo 2^bits: shape arithmetic of a damaged model may overflow.
+template <typename T, typename Fn>
+T modular(T a, T b, const Fn& fn) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return static_cast<T>(fn(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));
+  else return static_cast<T>(fn(a, b));
+}
+
 template <template <typename> typename F>
 void run_binary(RunContext& ctx) {
   with_dtype(ctx.inputs[0].dtype(), [&](auto tag) { run_binary_as<F, decltype(tag)>(ctx); });

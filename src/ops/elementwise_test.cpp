@@ -120,6 +120,20 @@ TEST(Binary, BroadcastsLikeAnOracle) {
   }
 }
 
+TEST(Binary, IntegersAreComputedModuloTheirWidth) {
+  constexpr std::int64_t kLow = INT64_MIN, kHigh = INT64_MAX;
+  const auto longs = [](std::vector<std::int64_t> v) { return Tensor::of<std::int64_t>({static_cast<std::int64_t>(v.size())}, v); };
+  const auto y = [&](const char* op, const Tensor& a, const Tensor& b) { return run_onnx(op, {fed(a), fed(b)})[0].to_ints(); };
+  const Tensor a = longs({kHigh, kLow, kLow, 7}), b = longs({1, -1, kLow, 0});
+  EXPECT_EQ(y("Add", a, b), (std::vector<std::int64_t>{kLow, kHigh, 0, 7}));
+  EXPECT_EQ(y("Sub", b, a), (std::vector<std::int64_t>{kLow + 2, kHigh, 0, -7}));
+  EXPECT_EQ(y("Mul", a, b), (std::vector<std::int64_t>{kHigh, kLow, 0, 0}));
+  EXPECT_EQ(y("Div", a, b), (std::vector<std::int64_t>{kHigh, kLow, 1, 0}));
+  EXPECT_EQ(run_onnx("Neg", {fed(a)})[0].to_ints(), (std::vector<std::int64_t>{-kHigh, kLow, kLow, -7}));
+  EXPECT_EQ(run_onnx("Abs", {fed(a)})[0].to_ints(), (std::vector<std::int64_t>{kHigh, kLow, kLow, 7}));
+  EXPECT_EQ(y("Mul", Tensor::of<std::uint16_t>({1}, {65535}), Tensor::of<std::uint16_t>({1}, {65535})), (std::vector<std::int64_t>{1}));
+}
+
 TEST(Binary, LargeTensorsInPieces) {
   NARROW_SEEDED(rng);
   const Tensor x = test::random_tensor({3, 5000, 9}, rng), v = test::random_tensor({9}, rng), column = test::random_tensor({3, 5000, 1}, rng);

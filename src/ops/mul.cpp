@@ -12,7 +12,7 @@ namespace {
 
 template <typename T>
 struct Product {
-  T operator()(T a, T b) const { return static_cast<T>(a * b); }
+  T operator()(T a, T b) const { return modular(a, b, [](auto p, auto q) { return p * q; }); }
 };
 
 template <typename T>
@@ -21,7 +21,7 @@ struct Quotient {
     if constexpr (std::is_integral_v<T>) {
       if (b == 0) return 0;
       if constexpr (std::is_signed_v<T>) {
-        if (b == T(-1)) return static_cast<T>(T{} - a);  // the lowest integer has no positive counterpart
+        if (b == T(-1)) return modular(T{}, a, [](auto p, auto q) { return p - q; });  // the lowest integer has no positive counterpart
       }
     }
     return static_cast<T>(a / b);

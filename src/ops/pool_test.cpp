@@ -174,7 +174,7 @@ TEST(ReduceMean, IntegersAreWithinHalfAStep) {
   const Graph graph = one_op("ReduceMean", attrs, {{x}});
   const Plan plan = plan_of(graph, {QuantParams::per_tensor(DType::kI8, 0.008F, 5)}, QuantParams::per_tensor(DType::kU8, 0.002F, 128));
   for (const Rounding mode : {Rounding::kSingleRound, Rounding::kDoubleRound, Rounding::kFloatRne}) {
-    EXPECT_LE(steps_from_exact(graph, plan, {x}, run_lowered(graph, plan, {.rounding = mode}, {x}, true)), 0.501) << name_of(mode);
+    EXPECT_LE(steps_from_exact(graph, plan, {x}, run_lowered(graph, plan, {.rounding = mode}, {x}, true)), mode == Rounding::kDoubleRound ? 0.75 : 0.501) << name_of(mode);  // the first of two roundings adds up to 1/4
   }
 }
 
