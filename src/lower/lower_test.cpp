@@ -104,13 +104,15 @@ void expect_agreement(const Graph& graph, const Plan& plan, Rounding rounding, s
           const double steps = std::abs(static_cast<double>(real.data<float>()[k]) - static_cast<double>(fake.data<float>()[k])) / static_cast<double>(v.quant->scale[0]);
           ++total;
           if (steps > 0.5) ++different;
-          // A step of its input is up to eight steps of Sigmoid's and Softmax's fixed, fine grids.
+          // A step of its input is up to eight steps of Sigmoid's and Softmax's fixed, fine grids; the input may be two off.
           const bool fine = planned.value == "s" || planned.value == "p";
-          EXPECT_LE(steps, size_of(v.dtype) == 2 ? 12.0 : fine ? 8.01 : 2.01) << planned.value << "[" << k << "]";
+          EXPECT_LE(steps, size_of(v.dtype) == 2 ? 12.0 : fine ? 16.01 : 2.01) << planned.value << "[" << k << "]";
         }
       }
       EXPECT_GT(total, 1000);
-      EXPECT_LE(different, size_of(integer.value(integer.inputs()[0]).dtype) == 1 ? total / 50 : total / 2) << name_of(rounding);
+      // The float network rounds once: two roundings differ from it more often.
+      const std::int64_t share = rounding == Rounding::kDoubleRound ? 25 : 50;
+      EXPECT_LE(different, size_of(integer.value(integer.inputs()[0]).dtype) == 1 ? total / share : total / 2) << name_of(rounding);
     }
   }
 }
