@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 
 namespace narrow {
 
@@ -15,15 +16,25 @@ void set_thread_count(int threads);  // >= 1
 // the program again. Returns when there is nothing to do, or the program cannot be started again.
 void limit_spinning(char** argv);
 
-// Calls fn(i) for every i in [0, chunks); fn must not throw. Small counts run on the calling thread.
+// Calls fn(i) for every i in [0, chunks). Small counts run on the calling thread. What fn throws is thrown here when all are
+// done: the first that was caught.
 template <typename Fn>
 void parallel_for(std::int64_t chunks, const Fn& fn) {
   if (chunks <= 1 || thread_count() == 1) {
     for (std::int64_t i = 0; i < chunks; ++i) fn(i);
     return;
   }
+  std::exception_ptr thrown;
 #pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < chunks; ++i) fn(i);
+  for (std::int64_t i = 0; i < chunks; ++i) {
+    try {
+      fn(i);
+    } catch (...) {
+#pragma omp critical(narrow_parallel_for)
+      if (thrown == nullptr) thrown = std::current_exception();
+    }
+  }
+  if (thrown != nullptr) std::rethrow_exception(thrown);
 }
 
 }  // namespace narrow
