@@ -1,6 +1,7 @@
 // Small text services: exact number printing, splitting, "did you mean", sizes and times for people.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,7 @@ std::optional<std::string> unquoted(std::string_view text);
 enum class Newlines { kEscape, kKeep };
 std::string printable(std::string_view text, Newlines newlines = Newlines::kEscape);
 
+std::string counted(std::int64_t count, std::string_view noun);  // "1 sample", "2 samples"
 std::string human_bytes(double bytes);      // "1.3 MB"
 std::string human_seconds(double seconds);  // "0.02 s", "1 min 20 s"
 

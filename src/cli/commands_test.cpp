@@ -120,6 +120,14 @@ TEST_F(Commands, EvalScoresAndGates) {
   const Outcome unknown = scene.narrow("eval net.onnx --data data.npy --labels labels.npy -q --min-metric top1=5");
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_TRUE(unknown.err.starts_with("error: unknown metric 'top1' in --min-metric, wanted one of top-1, top-5, mAP@.5\n")) << unknown.err;
+  // What calibration never saw is said, and the formula too.
+  must(write_npy(scene.path("codes.npy"), must(read_npy(scene.path("data.npy")))));
+  scene.write("twice.yaml", "input: {divide: 255}\n");
+  const Outcome twice = good("eval net.narrow -c twice.yaml --data codes.npy --labels labels.npy");
+  EXPECT_NE(twice.err.find("x = f32 array * 0.00392156863, f32"), std::string::npos) << twice.err;
+  EXPECT_NE(twice.err.find("warning: input 'x' is fed values from "), std::string::npos) << twice.err;
+  EXPECT_NE(twice.err.find(", but the network was calibrated for ["), std::string::npos) << twice.err;
+  EXPECT_EQ(good("eval net.narrow --data data.npy --labels labels.npy").err.find("warning"), std::string::npos);
   must(write_npy(scene.path("few.npy"), Tensor::zeros(DType::kU8, {3})));
   const Outcome few = scene.narrow("eval net.onnx --data data.npy --labels few.npy -q");
   EXPECT_EQ(few.exit_code, 1);
@@ -147,7 +155,7 @@ TEST_F(Commands, CompareTellsDamageAndGates) {
 
 TEST_F(Commands, CompareExactly) {
   compile();
-  EXPECT_EQ(good("compare net.narrow net.narrow --exact --data data.npy --samples 5 -q").out, "equal: 1 outputs on 5 samples, bit for bit\n");
+  EXPECT_EQ(good("compare net.narrow net.narrow --exact --data data.npy --samples 5 -q").out, "equal: 1 output on 5 samples, bit for bit\n");
   EXPECT_TRUE(json("compare net.narrow net.narrow --exact --data data.npy --samples 5 --json").find("equal")->as_bool());
   const Outcome different = scene.narrow("compare net.onnx net.narrow --exact --data data.npy --samples 5 -q");
   EXPECT_EQ(different.exit_code, 3);

@@ -60,7 +60,7 @@ Status compare_exactly(const Network& first, const Network& second, const Datase
     equal["samples"] = dataset.size();
     return print_result(equal.dump() + "\n");
   }
-  return print_result(fmt::format("equal: {} outputs on {} samples, bit for bit\n", first.graph.outputs().size(), dataset.size()));
+  return print_result(fmt::format("equal: {} on {}, bit for bit\n", counted(std::ssize(first.graph.outputs()), "output"), counted(dataset.size(), "sample")));
 }
 
 }  // namespace
@@ -74,6 +74,7 @@ Status run(const CompareCommand& command) {
   const Network second = NARROW_TRY(load_network(command.second, command.shapes, diagnostics));
   const Recipe recipe = NARROW_TRY(recipe_for(command.data, {&first, &second}));
   const auto dataset = NARROW_TRY(open_data(command.data, first.graph, recipe));
+  NARROW_TRY(look_at(*dataset, {&first, &second}, recipe, progress, diagnostics));
   print_diagnostics(diagnostics, command.common);
   if (command.exact) return compare_exactly(first, second, *dataset, command.common.json, progress);
   if (first.integer) {
@@ -82,7 +83,7 @@ Status run(const CompareCommand& command) {
         .with_exit_code(ExitCode::kUsage);
   }
   const Comparison comparison = NARROW_TRY(compare_layers(first.graph, second.graph, *dataset, {.samples = dataset->size(), .output_samples = command.sensitivity}, progress));
-  progress.end(fmt::format("{} samples", comparison.samples));
+  progress.end(counted(comparison.samples, "sample"));
   NARROW_TRY(print_result(command.common.json ? comparison_json(comparison).dump() + "\n" : text_of(comparison, command.common.verbose)));
   return check_gates(command.gates, gate_values(comparison));
 }

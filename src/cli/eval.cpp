@@ -27,7 +27,7 @@ std::string text_of(const Evaluation& evaluation) {
   for (const auto& column : evaluation.columns) speed.push_back(fmt::format("{:.2f}", 1e3 * column.seconds / static_cast<double>(evaluation.samples)));
   if (delta) speed.emplace_back();
   table.add_row(std::move(speed));
-  std::string text = table.to_string() + fmt::format("{} samples", evaluation.samples);
+  std::string text = table.to_string() + counted(evaluation.samples, "sample");
   if (evaluation.skipped > 0) text += fmt::format(", {} could not be read", evaluation.skipped);
   if (delta && evaluation.task == "classify") text += fmt::format("; same argmax on {}", evaluation.same_argmax);
   if (evaluation.agreement) text += fmt::format("\nno labels: what '{}' answers is held for true, so these scores are agreement with it", evaluation.columns[0].name);
@@ -64,6 +64,7 @@ Status run(const EvalCommand& command) {
   for (const Network& network : networks) all.push_back(&network);
   const Recipe recipe = NARROW_TRY(recipe_for(command.data, all));
   const auto dataset = NARROW_TRY(open_data(command.data, networks[0].graph, recipe));
+  NARROW_TRY(look_at(*dataset, all, recipe, progress, diagnostics));
 
   const Task task{.kind = !command.task.empty() ? command.task : recipe.eval.task.empty() ? "classify" : recipe.eval.task,
                   .decoder = !command.decoder.empty() ? command.decoder : recipe.eval.decoder,
@@ -79,7 +80,7 @@ Status run(const EvalCommand& command) {
   }
   const Graph& graph = networks[0].graph;
   const Evaluation evaluation = NARROW_TRY(evaluate(*dataset, task, graph.value(graph.inputs()[0]).shape, contenders, diagnostics, progress));
-  progress.end(fmt::format("{} samples", evaluation.samples));
+  progress.end(counted(evaluation.samples, "sample"));
   print_diagnostics(diagnostics, command.common);
   NARROW_TRY(print_result(command.common.json ? json_of(evaluation).dump() + "\n" : text_of(evaluation)));
   std::vector<std::pair<std::string, double>> known;

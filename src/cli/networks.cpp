@@ -5,6 +5,7 @@
 #include "artifact/artifact.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "data/input_check.h"
 
 namespace narrow::cli {
 
@@ -43,6 +44,20 @@ Graph real_inputs(const Graph& graph) {
 
 Result<std::unique_ptr<Dataset>> open_data(const DataChoice& data, const Graph& graph, const Recipe& recipe) {
   return open_dataset({.paths = data.paths, .first = data.first, .limit = data.samples}, real_inputs(graph), recipe);
+}
+
+Status look_at(const Dataset& data, const std::vector<const Network*>& networks, const Recipe& recipe, Progress& progress, Diagnostics& diagnostics) {
+  const Graph inputs = real_inputs(networks[0]->graph);
+  const std::vector<InputStatistics> seen = NARROW_TRY(measure_inputs(data, inputs, recipe));
+  for (const std::string& line : describe_inputs(data, seen)) progress.say(line);
+  Diagnostics general, calibrated;
+  check_inputs(seen, inputs, recipe, general);
+  for (const Network* network : networks) {
+    if (network->integer && calibrated.all().empty()) check_against_grids(seen, network->graph, calibrated);
+  }
+  // What was calibrated is known, what looks normal is a guess.
+  for (const Diagnostic& found : (calibrated.all().empty() ? general : calibrated).all()) diagnostics.warn(found.message, found.help, found.where);
+  return {};
 }
 
 void print_diagnostics(const Diagnostics& diagnostics, const Common& common) {

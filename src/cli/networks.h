@@ -30,6 +30,9 @@ bool is_artifact(const std::string& file);
 Result<Recipe> recipe_for(const DataChoice& data, const std::vector<const Network*>& networks);
 Result<std::unique_ptr<Dataset>> open_data(const DataChoice& data, const Graph& graph, const Recipe& recipe);
 
+// How files become inputs and what these look like, as progress; warns when that is implausible for one of the networks.
+Status look_at(const Dataset& data, const std::vector<const Network*>& networks, const Recipe& recipe, Progress& progress, Diagnostics& diagnostics);
+
 // Samples carry real numbers: an integer network's inputs as they were before quantization.
 Graph real_inputs(const Graph& graph);
 

@@ -82,6 +82,7 @@ Status run(const RunCommand& command) {
   NARROW_TRY(check_output(command, graph));
   const Recipe recipe = NARROW_TRY(recipe_for(command.data, {&network}));
   const auto dataset = NARROW_TRY(open_data(command.data, graph, recipe));
+  NARROW_TRY(look_at(*dataset, {&network}, recipe, progress, diagnostics));
   print_diagnostics(diagnostics, command.common);
 
   Executor executor(graph);
@@ -103,12 +104,12 @@ Status run(const RunCommand& command) {
     if (command.common.json) json.push_back(std::move(entry));
     progress.step(stream.index(), dataset->size(), "samples");
   }
-  progress.end(fmt::format("{} samples", dataset->size()));
+  progress.end(counted(dataset->size(), "sample"));
   if (!command.output.empty()) {
     NamedTensors named;
     for (std::size_t k = 0; k < outputs.size(); ++k) named.emplace_back(graph.value(graph.outputs()[k]).name, stack(outputs[k]));
     NARROW_TRY(command.output.ends_with(".npy") ? write_npy(command.output, named[0].second) : write_npz(command.output, named));
-    return command.common.json ? print_result(json.dump() + "\n") : print_result(fmt::format("wrote {}: {} samples\n", command.output, dataset->size()));
+    return command.common.json ? print_result(json.dump() + "\n") : print_result(fmt::format("wrote {}: {}\n", command.output, counted(dataset->size(), "sample")));
   }
   return print_result(command.common.json ? json.dump() + "\n" : table.to_string());
 }

@@ -58,13 +58,7 @@ Status read_wishes(const CompileOptions& options, CompileResult& result) {
 Status look_at(const Dataset& dataset, CompileResult& result) {
   const std::vector<InputStatistics> seen = NARROW_TRY(measure_inputs(dataset, result.graph, result.recipe));
   check_inputs(seen, result.graph, result.recipe, result.diagnostics);
-  for (const std::string& line : split(dataset.formula(), '\n')) {
-    if (!line.empty()) result.data.push_back(line);
-  }
-  for (const InputStatistics& input : seen) {
-    result.data.push_back(fmt::format("{} as fed: min {:.4g}, max {:.4g}, mean {:.4g}, deviation {:.4g} over {} samples", input.name, input.all.min, input.all.max, input.all.mean,
-                                      input.all.deviation, input.samples));
-  }
+  result.data = describe_inputs(dataset, seen);
   return {};
 }
 

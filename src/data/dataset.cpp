@@ -353,19 +353,17 @@ Result<std::unique_ptr<Dataset>> Collector::finish(const DatasetOptions& options
 Result<std::unique_ptr<Dataset>> open_dataset(const DatasetOptions& options, const Graph& graph, const Recipe& recipe) {
   std::vector<InputSpec> specs;
   std::vector<std::string> names;
-  for (const ValueId id : graph.inputs()) {
-    specs.push_back(NARROW_TRY(make_input_spec(graph.value(id), recipe)));
-    names.push_back(graph.value(id).name);
+  for (const ValueId id : graph.inputs()) names.push_back(graph.value(id).name);
+  if (graph.inputs().size() > 1 && recipe.inputs.size() == 1 && recipe.inputs[0].name.empty()) {
+    return error("'input' describes the only input, but the network has {}: {}", graph.inputs().size(), join(names, ", ")).at(recipe.inputs[0].where).with_help("describe them under 'inputs', by name");
   }
+  for (const ValueId id : graph.inputs()) specs.push_back(NARROW_TRY(make_input_spec(graph.value(id), recipe)));
   for (const InputRecipe& input : recipe.inputs) {
     if (input.name.empty() || std::find(names.begin(), names.end(), input.name) != names.end()) continue;
     const std::string near = did_you_mean(input.name, names);
     return error("the network has no input '{}'", input.name).at(input.where).with_help(near.empty() ? fmt::format("inputs: {}", join(names, ", ")) : near);
   }
   if (specs.empty()) return error("the network '{}' has no inputs, so there is nothing to feed", graph.name);
-  if (specs.size() > 1 && recipe.inputs.size() == 1 && recipe.inputs[0].name.empty()) {
-    return error("'input' describes the only input, but the network has {}: {}", specs.size(), join(names, ", ")).at(recipe.inputs[0].where).with_help("describe them under 'inputs', by name");
-  }
   if (options.paths.empty()) return error("no data are given").with_help("name a folder, a list or files with --data");
   Collector collector(std::move(specs));
   for (const std::string& entry : options.paths) NARROW_TRY(collector.add_entry(entry));

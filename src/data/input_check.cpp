@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/table.h"
+#include "base/text.h"
 #include "data/prepare.h"
 #include "data/sample_stream.h"
 
@@ -17,6 +18,8 @@ constexpr std::int64_t kMaxChannels = 16;
 // treating [0, 1] as [0, 255], leaves less than this.
 constexpr double kSqueezedDeviation = 0.02;
 constexpr double kSqueezedRange = 0.05;
+constexpr double kSmallPart = 0.05;   // of the calibrated grid; a dark picture fills more
+constexpr double kFarBeyond = 1;      // widths of the calibrated grid
 
 struct Accumulator {
   double min = std::numeric_limits<double>::infinity(), max = -std::numeric_limits<double>::infinity();
@@ -113,6 +116,19 @@ Result<std::vector<InputStatistics>> measure_inputs(const Dataset& data, const G
   return out;
 }
 
+std::vector<std::string> describe_inputs(const Dataset& data, const std::vector<InputStatistics>& statistics) {
+  std::vector<std::string> lines;
+  for (std::string& line : split(data.formula(), '\n')) {
+    if (!line.empty()) lines.push_back(std::move(line));
+  }
+  for (const InputStatistics& s : statistics) {
+    std::string seen = s.elements == 0 ? std::string("nothing finite")
+                                       : fmt::format("min {}, max {}, mean {}, deviation {}", short_number(s.all.min), short_number(s.all.max), short_number(s.all.mean), short_number(s.all.deviation));
+    lines.push_back(fmt::format("{} as fed: {} over {}", s.name, seen, counted(s.samples, "sample")));
+  }
+  return lines;
+}
+
 std::string to_string(const std::vector<InputStatistics>& statistics) {
   Table table({{"input"}, {"min", Align::kRight}, {"max", Align::kRight}, {"mean", Align::kRight}, {"std", Align::kRight}});
   const auto row = [&](const std::string& name, const Moments& m) {
@@ -145,6 +161,20 @@ void check_inputs(const std::vector<InputStatistics>& statistics, const Graph& g
       diagnostics.warn(fmt::format("input '{}' is fed values from {} only, with a standard deviation of {}: the data look normalised twice", s.name, span, short_number(s.all.deviation)),
                        "if the data files are normalised already, remove 'divide', 'mean', 'std' and 'scale' from the recipe", spec->recipe.where);
     }
+  }
+}
+
+void check_against_grids(const std::vector<InputStatistics>& statistics, const Graph& network, Diagnostics& diagnostics) {
+  for (const InputStatistics& s : statistics) {
+    const ValueId id = network.find_value(s.name);
+    if (!id || !network.value(id).quant || s.elements == 0) continue;
+    const QuantParams& grid = *network.value(id).quant;
+    const double width = grid.highest() - grid.lowest(), margin = kFarBeyond * width;
+    const bool beyond = s.all.min < grid.lowest() - margin || s.all.max > grid.highest() + margin;
+    if (!beyond && s.all.max - s.all.min >= kSmallPart * width) continue;
+    diagnostics.warn(fmt::format("input '{}' is fed values from {} to {}, but the network was calibrated for [{}, {}]", s.name, short_number(s.all.min), short_number(s.all.max),
+                                 short_number(grid.lowest()), short_number(grid.highest())),
+                     "data must be normalised once, as in calibration: `-c` gives another recipe than the artifact's");
   }
 }
 

@@ -26,11 +26,17 @@ struct InputStatistics {
 
 // Of the first `samples` samples that can be read. Error: none can (the first reason).
 Result<std::vector<InputStatistics>> measure_inputs(const Dataset& data, const Graph& graph, const Recipe& recipe, std::int64_t samples = 4);
+// How files become inputs, and what these look like: one line each.
+std::vector<std::string> describe_inputs(const Dataset& data, const std::vector<InputStatistics>& statistics);
 // A table, one row per input and per channel.
 std::string to_string(const std::vector<InputStatistics>& statistics);
 
 // Warns about pictures that are fed as codes up to 255 although the recipe says nothing about them ('scale: 1' says that this
 // is meant), data that normalisation squeezed to almost nothing, constant pictures, NaN and infinities.
 void check_inputs(const std::vector<InputStatistics>& statistics, const Graph& graph, const Recipe& recipe, Diagnostics& diagnostics);
+
+// An integer network's input grids say what it was calibrated for: warns about data that reach far beyond one or fill next to
+// nothing of it, as data do that are not normalised, or are so twice. `network` has its inputs as integers with their grids.
+void check_against_grids(const std::vector<InputStatistics>& statistics, const Graph& network, Diagnostics& diagnostics);
 
 }  // namespace narrow

@@ -80,5 +80,38 @@ TEST(InputCheck, ConstantsAndNansAreSaid) {
   EXPECT_EQ(checked.warnings, (std::vector<std::string>{"input 'x' is fed 1 values that are NaN or infinite"}));
 }
 
+TEST(InputCheck, AnIntegerNetworkKnowsWhatItWasCalibratedFor) {
+  Graph network;
+  const ValueId id = network.add_input("x", DType::kU8, {1, 3, 2, 2});
+  network.set_quant(id, QuantParams::per_tensor(DType::kU8, 0.02F, 100));  // [-2, 3.1]
+  const auto warnings = [&](double low, double high) {
+    InputStatistics s;
+    s.name = "x";
+    s.samples = 1;
+    s.elements = 12;
+    s.all = {low, high, 0, 1};
+    Diagnostics diagnostics;
+    check_against_grids({s}, network, diagnostics);
+    std::vector<std::string> messages;
+    for (const Diagnostic& d : diagnostics.all()) messages.push_back(d.message);
+    return messages;
+  };
+  EXPECT_EQ(warnings(0, 255), (std::vector<std::string>{"input 'x' is fed values from 0 to 255, but the network was calibrated for [-2, 3.1]"}));
+  EXPECT_EQ(warnings(-1.217, -1.162), (std::vector<std::string>{"input 'x' is fed values from -1.217 to -1.162, but the network was calibrated for [-2, 3.1]"}));
+  EXPECT_TRUE(warnings(-2.5, 4).empty());
+  EXPECT_TRUE(warnings(0, 1).empty());
+}
+
+TEST(InputCheck, LinesSayFormulaAndStatistics) {
+  const std::string file = test::temporary_folder() + "/lines.npy";
+  test::must(write_npy(file, Tensor::of<float>({2, 3}, {1, 2, 3, 1, 2, 3})));
+  Graph graph;
+  graph.add_input("x", DType::kF32, {1, 3});
+  const Recipe recipe = test::must(parse_recipe("input: {mean: 1, scale: 1}", "r.yaml"));
+  const auto dataset = test::must(open_dataset({.paths = {file}}, graph, recipe));
+  EXPECT_EQ(describe_inputs(*dataset, test::must(measure_inputs(*dataset, graph, recipe))),
+            (std::vector<std::string>{"x = (f32 array - 1), f32", "x as fed: min 0, max 2, mean 1, deviation 0.8165 over 2 samples"}));
+}
+
 }  // namespace
 }  // namespace narrow

@@ -149,8 +149,9 @@ std::string numbers(const std::vector<double>& values) {
 
 std::string normalised(const InputSpec& spec, const std::string& what) {
   std::string out = what;
-  if (!spec.recipe.mean.empty()) out = fmt::format("({} - {})", out, numbers(spec.recipe.mean));
-  if (!spec.recipe.scale.empty()) out += fmt::format(" * {}", numbers(spec.recipe.scale));
+  const auto all = [](const std::vector<double>& list, double neutral) { return std::all_of(list.begin(), list.end(), [&](double v) { return v == neutral; }); };
+  if (!all(spec.recipe.mean, 0)) out = fmt::format("({} - {})", out, numbers(spec.recipe.mean));
+  if (!all(spec.recipe.scale, 1)) out += fmt::format(" * {}", numbers(spec.recipe.scale));
   return out;
 }
 
@@ -201,7 +202,8 @@ Result<InputSpec> make_input_spec(const Value& input, const Recipe& recipe) {
   for (const auto& [list, key] : {std::pair(&spec.recipe.mean, "mean"), std::pair(&spec.recipe.scale, "scale (or std)")}) {
     if (list->size() <= 1 || static_cast<std::int64_t>(list->size()) == channels) continue;
     return error("{} of input '{}' lists {} values, wanted 1{}", key, input.name, list->size(), channels > 1 ? fmt::format(" or {} (one per channel)", channels) : "")
-        .at(spec.recipe.where);
+        .at(spec.recipe.where)
+        .with_help(channels > 1 ? fmt::format("one number for all, or {} in the channel order that is fed", channels) : std::string("one number for all"));
   }
   if (spec.image && spec.image->channels == 3 && spec.recipe.color == Color::kGray) {
     return error("'color: gray' for input '{}', which has 3 channels", input.name).at(spec.recipe.where).with_help("use 'color: rgb' or 'color: bgr'");

@@ -56,7 +56,7 @@ class Examination {
       judge_sources(*sources);
       return std::move(finding_);
     }
-    judge_clipping();
+    judge_clipping(seen);
     if (seen != nullptr) judge_range(*seen);
     judge_weights();
     if (finding_.why.empty()) judge_own_grid();
@@ -72,10 +72,12 @@ class Examination {
   }
   std::string wish(const char* text) const { return layer_wish(layer_.node, text); }
 
-  void judge_clipping() {
+  // The range is that of calibration where it is known: the one that the report shows of the layer.
+  void judge_clipping(const ValueStats* seen) {
     if (layer_.clipped.share() <= kClipped) return;
+    const double low = seen != nullptr ? static_cast<double>(seen->min) : layer_.min, high = seen != nullptr ? static_cast<double>(seen->max) : layer_.max;
     add(fmt::format("{:.1f} % of the values are clipped: the grid ends at [{:.3g}, {:.3g}], the data reach [{:.3g}, {:.3g}]", 100 * layer_.clipped.share(), layer_.params.lowest(),
-                    layer_.params.highest(), layer_.min, layer_.max),
+                    layer_.params.highest(), low, high),
         {wish("calibration: max"), wish(kWide)});
   }
 
@@ -210,7 +212,9 @@ std::vector<std::string> damaged_layers(const Comparison& comparison, std::size_
   std::vector<std::string> names;
   for (const std::size_t index : by_damage(comparison)) {
     const LayerComparison& layer = comparison.layers[index];
-    if (names.size() == worst || layer.isolated.sqnr_db() >= kGoodSqnr) break;
+    // Sorted by what is asked here: a layer that is good alone may still cost most at the outputs.
+    const double harm = layer.output.elements() > 0 ? layer.output.sqnr_db() : layer.isolated.sqnr_db();
+    if (names.size() == worst || harm >= kGoodSqnr) break;
     names.push_back(layer.node);
   }
   return names;

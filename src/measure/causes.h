@@ -34,7 +34,7 @@ struct Advice {
 // Indices into comparison.layers of the integer layers that compute, the most damaged first: by what they cost at the
 // outputs where that was measured, else by isolated SQNR; then by cumulative.
 std::vector<std::size_t> by_damage(const Comparison& comparison);
-// Names of the `worst` most damaged layers whose isolated SQNR is below 40 dB.
+// Names of the `worst` most damaged layers: those below 40 dB at the outputs where that was measured, else alone.
 std::vector<std::string> damaged_layers(const Comparison& comparison, std::size_t worst = 8);
 
 // One finding for each of damaged_layers(). `sources` may be empty.

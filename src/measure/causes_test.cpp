@@ -59,6 +59,15 @@ class Causes : public ::testing::Test {
   }
 };
 
+TEST_F(Causes, ALayerThatIsGoodAloneMayCostMostAtTheOutputs) {
+  layer("a", "Gemm", 0.001F, 0.001F).output.add(std::vector<float>{1}, std::vector<float>{2});  // 60 dB alone, 0 dB at the outputs
+  layer("b", "Relu", 0.05F, 0.1F).output.add(std::vector<float>{1}, std::vector<float>{1.1F});
+  EXPECT_EQ(damaged_layers(comparison, 8), (std::vector<std::string>{"a", "b"}));
+  comparison.layers[1].output = {};
+  comparison.layers[1].output.add(std::vector<float>{1}, std::vector<float>{1.001F});
+  EXPECT_EQ(damaged_layers(comparison, 8), (std::vector<std::string>{"a"}));
+}
+
 TEST_F(Causes, OrderIsByOutputThenAloneThenTotal) {
   layer("a", "Gemm", 0.01F, 0.01F);
   layer("b", "Relu", 0.01F, 0.1F);

@@ -112,6 +112,11 @@ Result<Decoder> find_decoder(std::string_view name) {
   for (const Entry& entry : kDecoders) {
     if (entry.name == name) return entry.decode;
   }
+  if (name.empty()) {
+    return error("task 'detect' needs the layout of the network's outputs, and no decoder is given")
+        .with_help(fmt::format("--decoder, or eval: {{decoder: ...}} in the recipe; one of: {}", join(decoder_names(), ", ")))
+        .with_exit_code(ExitCode::kUsage);
+  }
   const std::string near = did_you_mean(name, decoder_names());
   return error("unknown detection decoder '{}'", name)
       .with_help(near.empty() ? fmt::format("--decoder, one of: {}", join(decoder_names(), ", ")) : near)
