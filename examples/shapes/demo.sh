@@ -8,7 +8,7 @@ echo "\$ narrow compile examples/shapes/shapes.onnx -c examples/shapes/recipe.ya
 "$narrow" compile examples/shapes/shapes.onnx -c examples/shapes/recipe.yaml --data examples/shapes/calib64_u8.npy -o out/shapes
 echo
 echo "\$ narrow eval examples/shapes/shapes.onnx out/shapes.narrow --data examples/shapes/test256_u8.npy --labels examples/shapes/test256_labels_u8.npy"
-"$narrow" eval examples/shapes/shapes.onnx out/shapes.narrow -c examples/shapes/recipe.yaml --data examples/shapes/test256_u8.npy \
+"$narrow" eval examples/shapes/shapes.onnx out/shapes.narrow --data examples/shapes/test256_u8.npy \
   --labels examples/shapes/test256_labels_u8.npy
 cat <<TXT
 

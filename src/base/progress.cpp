@@ -60,7 +60,7 @@ void Progress::end(const std::string& detail) {
   times_.push_back({phase_, seconds});
   if (quiet_) return;
   erase_bar();
-  std::fputs(fmt::format("[{}/{}] {:<10} {:<62} {:>8}\n", times_.size(), phases_, phase_, detail, human_seconds(seconds)).c_str(), stderr);
+  std::fputs(fmt::format("[{}/{}] {:<10} {:<72} {:>8}\n", times_.size(), phases_, phase_, detail, human_seconds(seconds)).c_str(), stderr);
 }
 
 void install_interrupt_handler() { std::signal(SIGINT, on_interrupt); }

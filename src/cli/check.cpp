@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/table.h"
 #include "cli/networks.h"
@@ -39,11 +41,13 @@ Status run(const CheckCommand& command) {
   Json layers = Json::array();
   Table table({{"layer"}, {"type"}, {"output"}, {"runs as"}});
   std::int64_t integer = 0;
+  bool joins = false;
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     const std::optional<Wish<DType>>& wish = wishes.nodes[id.index].activations;
     const Verdict answer = verdict(graph, node, choices[id.index], wish ? wish->value : planned);
     integer += answer.integer ? 1 : 0;
+    joins = joins || (answer.integer && choices[id.index].rule.follows_input && std::count_if(node.inputs.begin(), node.inputs.end(), [&](ValueId in) { return in && !graph.value(in).is_constant(); }) > 1);
     const std::string shape = to_string(graph.value(node.outputs[0]).shape);
     table.add_row({node.name, node.op, shape, (answer.integer ? "" : "float: ") + answer.how});
     Json entry = Json::object();
@@ -57,7 +61,8 @@ Status run(const CheckCommand& command) {
   json["integer"] = integer;
   json["layers"] = std::move(layers);
   if (command.common.json) return print_result(json.dump() + "\n");
-  return print_result(table.to_string() + fmt::format("{}/{} layers integer on {}\n", integer, graph.order().size(), target.name));
+  return print_result(table.to_string() + fmt::format("{}/{} layers integer on {}\n", integer, graph.order().size(), target.name) +
+                      (joins ? "(joins of values whose ranges turn out very different may stay float: calibration shows)\n" : ""));
 }
 
 }  // namespace narrow::cli

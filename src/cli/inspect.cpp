@@ -145,6 +145,10 @@ Status show_json(const InspectCommand& command, const std::string& text) {
   return error("'{}' is JSON, but neither a report nor statistics of narrow", command.file).with_help("give OUT.report.json, or 3-calibrate.stats of --dump-dir");
 }
 
+Status unknown(const InspectCommand& command) {
+  return error("'{}' is no file that narrow knows", command.file).with_help("give a model (.onnx), an artifact, a plan, a report (.json), statistics, a target or recipe (.yaml), a graph or an array (.npy, .npz)");
+}
+
 // Text files: a plan, a graph, else YAML of a target or a recipe.
 Status show_text(const InspectCommand& command, const std::string& text) {
   if (trim(text).starts_with("graph ")) {
@@ -169,7 +173,10 @@ Status show_text(const InspectCommand& command, const std::string& text) {
     json["summary"] = target->summary;
     return show(command, "target", json, fmt::format("name      {}\nsummary   {}\n", target->name, target->summary));
   }
-  const Recipe recipe = NARROW_TRY(parse_recipe(text, command.file));
+  const Result<Recipe> parsed = parse_recipe(text, command.file);
+  const bool named_yaml = command.file.ends_with(".yaml") || command.file.ends_with(".yml");
+  if (!parsed) return named_yaml ? tl::unexpected<Error>(parsed.error()) : unknown(command);
+  const Recipe& recipe = *parsed;
   Json json = Json::object();
   json["inputs"] = static_cast<std::int64_t>(recipe.inputs.size());
   json["layers"] = static_cast<std::int64_t>(recipe.layers.size());
@@ -192,6 +199,7 @@ Status run(const InspectCommand& command) {
   if (bytes.starts_with("PK")) return show_arrays(command, "arrays", NARROW_TRY(read_npz(command.file)));
   if (is_text(bytes)) return trim(bytes).starts_with("{") ? show_json(command, bytes) : show_text(command, bytes);
   Diagnostics diagnostics;
+  if (bytes.starts_with("\x89PNG") || bytes.starts_with("\xff\xd8\xff") || bytes.starts_with("BM")) return unknown(command);
   const Graph graph = NARROW_TRY(load_float_graph(command.file, {}, diagnostics));
   print_diagnostics(diagnostics, command.common);
   return show(command, "model", graph_json(graph, command.layers), graph_text(graph, command.layers));

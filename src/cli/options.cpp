@@ -36,7 +36,7 @@ std::string refuse_empty(const std::string& text) { return text.empty() ? "the v
 void add_common(CLI::App* app, Common& common) {
   app->add_flag("--json", common.json, "print the result as JSON");
   app->add_flag("-q,--quiet", common.quiet, "no progress and no notes on stderr");
-  app->add_flag("-v,--verbose", common.verbose, "all rows, and notes");
+  app->add_flag("-v,--verbose", common.verbose, "all rows of tables, and notes");
   app->add_option("--threads", common.threads, "threads to use (default: all)")->check(whole_number(1, 256));
 }
 
@@ -109,7 +109,7 @@ std::vector<std::string> option_names(const CLI::App* app) {
 Result<std::optional<Command>> parse_command_line(int argc, const char* const* argv) {
   CLI::App app{"narrow: turns trained float networks into verified integer networks", "narrow"};
   app.set_version_flag("--version", kVersion);
-  app.footer("`narrow COMMAND --help` shows options and examples. Exit codes: 0 ok, 1 input rejected, 2 usage, 3 accuracy gate failed, 70 internal error, 130 interrupted.");
+  app.footer("`narrow COMMAND --help` shows options and examples.\nExit codes: 0 ok, 1 input rejected, 2 usage, 3 accuracy gate failed, 70 internal error, 130 interrupted.");
   app.require_subcommand(1);
   Raw raw;
 
@@ -228,7 +228,9 @@ Result<std::optional<Command>> parse_command_line(int argc, const char* const* a
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     const std::vector<CLI::App*> used = app.get_subcommands();
-    fmt::print("{}", (used.empty() ? &app : used[0])->help());
+    std::string help = used.empty() ? app.help() : used[0]->help("narrow");
+    if (!help.ends_with("\n")) help += '\n';
+    fmt::print("{}", help);
     return std::optional<Command>();
   } catch (const CLI::CallForVersion&) {
     fmt::print("{}\n", kVersion);

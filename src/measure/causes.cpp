@@ -49,7 +49,7 @@ double weight_channel_ratio(const Tensor& weight, int axis) {
 // One layer under examination: reasons gather in `why`, remedies in `wishes`.
 class Examination {
  public:
-  Examination(const Graph& graph, const Plan& plan, const LayerComparison& layer) : graph_(graph), plan_(plan), layer_(layer), node_(graph.node(graph.find_node(layer.node))) { finding_.layer = layer.node; }
+  Examination(const Graph& graph, const Stats& stats, const Plan& plan, const LayerComparison& layer) : graph_(graph), stats_(stats), plan_(plan), layer_(layer), node_(graph.node(graph.find_node(layer.node))) { finding_.layer = layer.node; }
 
   Finding result(const ValueStats* seen, const NoiseSources* sources) {
     if (sources != nullptr && std::min(sources->inputs.sqnr_db(), sources->weights.sqnr_db()) < layer_.isolated.sqnr_db() + kExplains) {
@@ -113,6 +113,13 @@ class Examination {
   }
   double rms() const { return layer_.isolated.elements() == 0 ? 0 : std::sqrt(layer_.isolated.signal_power() / static_cast<double>(layer_.isolated.elements())); }
 
+  // Why one scale is coarse for a value, when it is its channels.
+  std::string uneven(const std::string& value) const {
+    const ValueStats* seen = wide(plan_, value) ? nullptr : stats_.find(value);
+    const double ratio = seen != nullptr ? spread_of(*seen).channel_ratio : 1;
+    return ratio > kUnevenChannels ? fmt::format(" (one scale, but its widest channel is {:.0f}x the median one)", ratio) : std::string();
+  }
+
   // The computed inputs of the layer, as text, and wishes that widen those that have 8 bits.
   std::pair<std::string, std::vector<std::string>> inputs() const {
     std::string names;
@@ -120,7 +127,7 @@ class Examination {
     for (const ValueId in : node_.inputs) {
       if (!in || graph_.value(in).is_constant() || graph_.value(in).dtype != DType::kF32) continue;
       const std::string& name = graph_.value(in).name;
-      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", name);
+      names += fmt::format("{}'{}'{}", names.empty() ? "" : ", ", name, uneven(name));
       if (!wide(plan_, name)) wishes.push_back(layer_wish(graph_.producer(in) != nullptr ? graph_.producer(in)->name : name, kWide));
     }
     if (wishes.empty()) wishes.push_back(wish(kFloat));
@@ -157,6 +164,7 @@ class Examination {
   }
 
   const Graph& graph_;
+  const Stats& stats_;
   const Plan& plan_;
   const LayerComparison& layer_;
   const Node& node_;
@@ -227,7 +235,7 @@ std::vector<Finding> find_causes(const Graph& graph, const Stats& stats, const P
   for (std::size_t i = 0; i < count; ++i) {
     const LayerComparison& layer = comparison.layers[order[i]];
     const auto source = sources.find(layer.node);
-    findings.push_back(Examination(graph, plan, layer).result(stats.find(layer.value), source == sources.end() ? nullptr : &source->second));
+    findings.push_back(Examination(graph, stats, plan, layer).result(stats.find(layer.value), source == sources.end() ? nullptr : &source->second));
   }
   return findings;
 }

@@ -23,6 +23,9 @@ struct Finding {
   bool operator==(const Finding&) const = default;
 };
 
+// What an advice must bring at the outputs, in dB, to be worth following.
+constexpr double kHelps = 0.1;
+
 // What to try, and what it was measured to bring at the outputs (SQNR of the worst one in dB; nullopt: not tried, or refused).
 struct Advice {
   std::vector<Finding> findings;

@@ -16,7 +16,6 @@ namespace {
 constexpr double kEffort = 8e6;            // activations computed per trial, about
 constexpr std::int64_t kMostSamples = 32;
 constexpr std::int64_t kFewestSamples = 2;
-constexpr double kHelps = 0.1;             // dB; less is left out of what is tried together
 
 // Behind `output`: the input of an operator that squeezes its values into a fixed interval, if nothing but moves lies between.
 ValueId measuring_point(const Graph& graph, ValueId output) {

@@ -228,7 +228,10 @@ Json report_json(const ReportInput& in) {
     entry["layer"] = finding.layer;
     entry["why"] = finding.why;
     entry["advice"] = finding.advice();
-    if (finding.output_db) entry["output_db"] = finite(*finding.output_db);
+    if (finding.output_db) {
+      entry["output_db"] = finite(*finding.output_db);
+      entry["helps"] = *finding.output_db >= in.advice.before_db.value_or(*finding.output_db) + kHelps;
+    }
     findings.push_back(std::move(entry));
   }
   json["findings"] = std::move(findings);

@@ -135,7 +135,8 @@ TEST(Report, SummaryEndsWithTheSameLines) {
             "model     synthetic.onnx  3 layers, 0 parameters\n"
             "target    generic-int8 with net.yaml, calibrated on 16 samples\n"
             "coverage  2/3 layers integer; 'c' (Relu) stays float: recipe net.yaml:3: keep_float <script>\n"
-            "accuracy  output 'c' 27.0 dB, cosine 0.99982, same argmax on 3/4 samples; worst layer 'a' (21.0 dB alone)\n"
+            "accuracy  output 'c' 27.0 dB, cosine 0.99982, same argmax on 3/4 samples\n"
+            "          worst layer 'a' (21.0 dB alone)\n"
             "size      4.0 kB model, 1.1 kB artifact\n"
             "time      import 0.50 s, calibrate 1.25 s, total 1.75 s\n");
   EXPECT_NE(text.find("a: 25.0 % of the values are clipped"), std::string::npos) << text;
@@ -143,6 +144,32 @@ TEST(Report, SummaryEndsWithTheSameLines) {
   EXPECT_NE(text.find("tried on 2 samples, at 'b': outputs 27.0 dB; 50.0 dB if nothing but the weights were rounded\n"), std::string::npos) << text;
   EXPECT_NE(text.find("did: widened the scale of 'b'"), std::string::npos) << text;
   EXPECT_LT(text.find("\na "), text.find("\nb ")) << "worst first\n" << text;
+  EXPECT_NE(text.find("25.00  default: mse\n"), std::string::npos) << "the number of samples is the same in every row\n" << text;
+}
+
+TEST(Report, AdviceThatWasTriedInVainIsSaid) {
+  Synthetic synthetic;
+  synthetic.advice.findings[0].output_db = 27.05;
+  const std::string text = summary_text(synthetic.report());
+  EXPECT_NE(text.find("calibration: max}]   (tried, no help: outputs 27.0 -> 27.1 dB)\n"), std::string::npos) << text;
+}
+
+// Exporters give names like paths; the end of one is kept.
+TEST(Report, RowsOfTheTableFitATerminal) {
+  Json report = Synthetic().report();
+  Json layers = Json::array();
+  for (const Json& layer : report.find("layers")->items()) {
+    Json copy = layer;
+    copy["name"] = "/model/backbone/stages.1/blocks.2/residual/conv_" + layer.find("name")->as_string() + "/Conv_output_of_the_exporter";
+    copy["decided_by"] = "constraint: same as '/model/backbone/stages.1/blocks.2/residual/conv'";
+    layers.push_back(std::move(copy));
+  }
+  report["layers"] = std::move(layers);
+  const std::string text = summary_text(report);
+  std::size_t longest = 0;
+  for (const std::string& line : split(text.substr(0, text.find("\n\n")), '\n')) longest = std::max(longest, line.size());
+  EXPECT_LE(longest, 120U) << text;
+  EXPECT_NE(text.find("a/Conv_output_of_the_exporter"), std::string::npos) << text;
 }
 
 std::string run(const std::string& command) {

@@ -12,7 +12,9 @@ namespace narrow {
 namespace {
 
 constexpr std::size_t kFindingsShown = 3;
-constexpr std::size_t kReasonWidth = 96;
+constexpr std::size_t kReasonWidth = 60;
+constexpr std::size_t kTableWidth = 120;
+constexpr std::size_t kShortestName = 30, kLongestDecision = 30;
 
 double number(const Json& object, std::string_view key, double fallback = 0) {
   const Json* found = object.find(key);
@@ -38,6 +40,17 @@ std::string shortened(const std::string& text, std::size_t width) {
   return "..." + text.substr(text.size() - (width - 3));  // the end of a path-like name tells more than its beginning
 }
 
+// "default: mse over 64 samples" -> "default: mse": the number of samples is the same in every row and stands below.
+std::string without_samples(const std::string& decision) {
+  const std::size_t at = decision.find(" over "), end = decision.find(" samples", at);
+  return at == std::string::npos || end == std::string::npos ? decision : decision.substr(0, at) + decision.substr(end + std::string_view(" samples").size());
+}
+
+std::string decision(const Json& layer) {
+  const std::string text = without_samples(word(layer, "decided_by"));
+  return text.size() <= kLongestDecision ? text : text.substr(0, kLongestDecision - 3) + "...";
+}
+
 // The column "output dB" (what the layer alone costs at the outputs) is there when it was measured.
 std::string layer_table(const Json& report, std::size_t rows) {
   const Json::Array& layers = report.find("layers")->items();
@@ -46,10 +59,18 @@ std::string layer_table(const Json& report, std::size_t rows) {
   std::vector<Table::Column> columns{{"layer"}, {"type"}, {"weights"}, {"out"}, {"alone dB", Align::kRight}, {"total dB", Align::kRight}, {"clipped %", Align::kRight}, {"decided by"}};
   if (at_outputs) columns.insert(columns.begin() + 4, {"output dB", Align::kRight});
   Table table(columns);
-  for (std::size_t i = 0; i < std::min(rows, order.size()); ++i) {
+  const std::size_t shown = std::min(rows, order.size());
+  std::size_t op = 4, decided = 10;
+  for (std::size_t i = 0; i < shown; ++i) {
+    op = std::max(op, word(layers[order[i]], "op").size());
+    decided = std::max(decided, decision(layers[order[i]]).size());
+  }
+  const std::size_t others = 2 + op + 2 + 14 + 2 + 3 + (at_outputs ? 2 + 9 : 0) + 2 + 8 + 2 + 8 + 2 + 9 + 2 + decided;
+  const std::size_t name = std::max(kShortestName, kTableWidth - std::min(kTableWidth, others));
+  for (std::size_t i = 0; i < shown; ++i) {
     const Json& layer = layers[order[i]];
-    std::vector<std::string> row{shortened(word(layer, "name"), 44), word(layer, "op"), word(layer, "weights"), word(layer, "dtype"), decibels(layer.find("isolated")->find("sqnr_db")),
-                                 decibels(layer.find("cumulative")->find("sqnr_db")), fmt::format("{:.2f}", 100 * number(layer, "clipped")), word(layer, "decided_by")};
+    std::vector<std::string> row{shortened(word(layer, "name"), name), word(layer, "op"), word(layer, "weights"), word(layer, "dtype"), decibels(layer.find("isolated")->find("sqnr_db")),
+                                 decibels(layer.find("cumulative")->find("sqnr_db")), fmt::format("{:.2f}", 100 * number(layer, "clipped")), decision(layer)};
     if (at_outputs) row.insert(row.begin() + 4, decibels(layer.find("output")->find("sqnr_db")));
     table.add_row(std::move(row));
   }
@@ -63,10 +84,12 @@ std::string coverage_line(const Json& coverage) {
   std::string text = fmt::format("{}/{} layers integer", integer, layers);
   const Json::Array& stays = coverage.find("float")->items();
   if (stays.empty()) return text;
+  // Details stand in brackets or behind a colon; the page has them.
   std::string reason = word(stays[0], "reason");
+  reason = reason.substr(0, std::min(reason.find(" ("), reason.find(": ", kReasonWidth / 2)));
   if (reason.size() > kReasonWidth) reason = reason.substr(0, kReasonWidth - 3) + "...";
   text += fmt::format("; '{}' ({}) stays float: {}", word(stays[0], "name"), word(stays[0], "op"), reason);
-  if (stays.size() > 1) text += fmt::format("; and {} more (`narrow report` lists all)", stays.size() - 1);
+  if (stays.size() > 1) text += fmt::format("\n          {} more stay float, the page lists all", stays.size() - 1);
   return text;
 }
 
@@ -83,7 +106,7 @@ std::string accuracy_line(const Json& report) {
   const std::vector<std::size_t> order = report_by_damage(report);
   if (!order.empty()) {
     const Json& worst = report.find("layers")->items()[order[0]];
-    text += fmt::format("; worst layer '{}' ({} dB alone", word(worst, "name"), decibels(worst.find("isolated")->find("sqnr_db")));
+    text += fmt::format("\n          worst layer '{}' ({} dB alone", word(worst, "name"), decibels(worst.find("isolated")->find("sqnr_db")));
     if (worst.find("output") != nullptr) text += fmt::format(", {} dB at the outputs", decibels(worst.find("output")->find("sqnr_db")));
     text += ")";
   }
@@ -116,11 +139,15 @@ std::string advice_text(const Json& report) {
     text += fmt::format("{}: {}\n", word(finding, "layer"), word(finding, "why"));
     if (word(finding, "advice").empty()) continue;
     text += fmt::format("  try: {}", word(finding, "advice"));
-    if (tried != nullptr && brings != nullptr) text += fmt::format("   (tried: outputs {} -> {} dB)", decibels(tried->find("before_db")), decibels(brings));
+    if (tried != nullptr && brings != nullptr) {
+      const Json* found = finding.find("helps");
+      const bool helps = found == nullptr || found->as_bool();
+      text += fmt::format("   ({}: outputs {} -> {} dB)", helps ? "tried" : "tried, no help", decibels(tried->find("before_db")), decibels(brings));
+    }
     text += "\n";
   }
-  if (left > 0) text += fmt::format("... and {} more findings in the report\n", left);
-  if (tried == nullptr) return findings.empty() ? text : text + "(--try measures what each brings at the outputs, --sensitivity 4 what each layer costs there)\n";
+  if (left > 0) text += fmt::format("... and {} more in the page\n", left == 1 ? std::string("1 finding") : fmt::format("{} findings", left));
+  if (tried == nullptr) return findings.empty() ? text : text + "(--try measures what each advice brings at the outputs, --sensitivity 4 what each layer costs there)\n";
   std::vector<std::string> parts;
   if (tried->find("together_db") != nullptr) parts.push_back(fmt::format("{} dB with all that helps together", decibels(tried->find("together_db"))));
   if (tried->find("weights_only_db") != nullptr) parts.push_back(fmt::format("{} dB if nothing but the weights were rounded", decibels(tried->find("weights_only_db"))));
