@@ -47,7 +47,7 @@ TEST(Usage, MissingAndIllFormedOptions) {
   expect("check net.onnx --input-shape x=1xq", "error: --input-shape 'x=1xq' is not of the form NAME=1x3x224x224\n");
   expect("eval net.onnx -q --data data.npy --labels data.npy --task clasify", "error: unknown task 'clasify', wanted classify or detect\n  help: did you mean 'classify'?\n");
   expect("eval net.onnx -q --data data.npy --labels data.npy --task detect",
-         "error: task 'detect' needs the layout of the network's outputs, and no decoder is given\n  help: --decoder, or eval: {decoder: ...} in the recipe; one of: fastestdet, yolox\n");
+         "error: task 'detect' needs the layout of the network's outputs, and no decoder is given\n  help: --decoder, or eval: {decoder: ...} in the recipe; one of: fastestdet, ssd, yolox\n");
   expect("eval net.onnx -q --data data.npy --labels data.npy --task detect --decoder yolo", "error: unknown detection decoder 'yolo'\n  help: did you mean 'yolox'?\n");
   expect("run net.onnx -q --data data.npy -o out.png", "error: output 'out.png' ends in '.png', wanted .npy or .npz\n");
   expect("run net.onnx -q --data data.npy --mode int", "error: mode 'int' of a model needs a plan\n  help: --plan OUT.plan, as `narrow compile` writes it\n");

@@ -142,6 +142,8 @@ TEST_F(Causes, WeightsOrInputs) {
   EXPECT_EQ(found()[0].why, "20.0 dB alone: the rounding of its input 'x' leaves 20.0 dB, that of its weights 34.0, its own grid 50.8");
   EXPECT_EQ(found()[0].wishes, (std::vector<std::string>{"{match: \"x\", activations: int16}"}));
   expect_valid(found());
+  seen("x", {0, 1, 40}, {0, 0, 0}, {1, 1, 40});  // why one scale is coarse for x
+  EXPECT_EQ(found()[0].why, "20.0 dB alone: the rounding of its input 'x' (one scale, but its widest channel is 40x the median one) leaves 20.0 dB, that of its weights 34.0, its own grid 50.8");
 }
 
 TEST_F(Causes, SpreadOfAHistogram) {

@@ -146,7 +146,7 @@ std::string advice_text(const Json& report) {
     }
     text += "\n";
   }
-  if (left > 0) text += fmt::format("... and {} more in the page\n", left == 1 ? std::string("1 finding") : fmt::format("{} findings", left));
+  if (left > 0) text += fmt::format("... and {} more finding{} in the page\n", left, left == 1 ? "" : "s");
   if (tried == nullptr) return findings.empty() ? text : text + "(--try measures what each advice brings at the outputs, --sensitivity 4 what each layer costs there)\n";
   std::vector<std::string> parts;
   if (tried->find("together_db") != nullptr) parts.push_back(fmt::format("{} dB with all that helps together", decibels(tried->find("together_db"))));
