@@ -38,6 +38,18 @@ TEST_F(Commands, CompileWritesEveryProductAndTheSameLastLines) {
   EXPECT_NE(outcome.err.find("2 samples that calibration did not see"), std::string::npos) << outcome.err;
 }
 
+TEST_F(Commands, WaitingPoliciesChangeNothing) {
+  const std::string expected = good("check net.onnx").out;
+  // Without either variable the program starts itself again; arguments and exit codes must come through.
+  for (const char* policy : {"unset OMP_WAIT_POLICY GOMP_SPINCOUNT;", "unset OMP_WAIT_POLICY; export GOMP_SPINCOUNT=5;", "export OMP_WAIT_POLICY=active;"}) {
+    const Outcome outcome = scene.narrow("check net.onnx", policy);
+    EXPECT_EQ(outcome.exit_code, 0) << policy;
+    EXPECT_EQ(outcome.out, expected) << policy;
+    EXPECT_EQ(scene.narrow("check 'no such file.onnx'", policy).exit_code, 1) << policy;
+    EXPECT_EQ(scene.narrow("chekc", policy).exit_code, 2) << policy;
+  }
+}
+
 TEST_F(Commands, SameInputsGiveTheSameBytes) {
   compile();
   good("compile net.onnx --data data.npy --samples 32 -q --threads 1 -o again");
