@@ -14,14 +14,15 @@ std::string db(double x) { return std::isinf(x) && x > 0 ? "exact" : fmt::format
 std::string text_of(const Comparison& comparison, bool all) {
   const std::vector<std::size_t> order = by_damage(comparison);
   const bool at_outputs = !order.empty() && comparison.layers[order[0]].output.elements() > 0;
-  std::vector<Table::Column> columns{{"layer"}, {"type"}, {"output"}, {"alone dB", Align::kRight}, {"alone cosine", Align::kRight}, {"total dB", Align::kRight},
+  std::vector<Table::Column> columns{{"layer"}, {"type"}, {"bits", Align::kRight}, {"alone dB", Align::kRight}, {"alone cosine", Align::kRight}, {"total dB", Align::kRight},
                                      {"total cosine", Align::kRight}, {"max |d|", Align::kRight}, {"clipped %", Align::kRight}};
   if (at_outputs) columns.insert(columns.begin() + 3, {"output dB", Align::kRight});
   Table table(columns);
   const std::size_t shown = all ? order.size() : std::min<std::size_t>(order.size(), 20);
   for (std::size_t i = 0; i < shown; ++i) {
     const LayerComparison& layer = comparison.layers[order[i]];
-    std::vector<std::string> row{layer.node, layer.op, std::string(name_of(layer.params.dtype)), db(layer.isolated.sqnr_db()), fmt::format("{:.5f}", layer.isolated.cosine()),
+    const std::size_t bits = 8 * size_of(layer.params.dtype);  // not the type: codes of a planned i8 grid are u8 in the network
+    std::vector<std::string> row{layer.node, layer.op, std::to_string(bits), db(layer.isolated.sqnr_db()), fmt::format("{:.5f}", layer.isolated.cosine()),
                                  db(layer.cumulative.sqnr_db()), fmt::format("{:.5f}", layer.cumulative.cosine()), fmt::format("{:.4g}", layer.cumulative.max_abs()),
                                  fmt::format("{:.2f}", 100 * layer.clipped.share())};
     if (at_outputs) row.insert(row.begin() + 3, db(layer.output.sqnr_db()));
