@@ -17,8 +17,10 @@ dnnl::engine& engine() {
   static dnnl::engine instance(dnnl::engine::kind::cpu, 0);
   return instance;
 }
+// One per thread: executors may run side by side, and a stream belongs to one thread. (Primitives share scratch memory within the
+// thread that makes them, so whoever makes an executor also runs it.)
 dnnl::stream& stream() {
-  static dnnl::stream instance(engine());
+  thread_local dnnl::stream instance(engine());
   return instance;
 }
 
