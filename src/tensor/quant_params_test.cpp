@@ -109,10 +109,10 @@ TEST(ParamsFromRange, GuardsGiveUsableScales) {
       ASSERT_GE(p.zero_point[0], p.qmin());
       ASSERT_LE(p.zero_point[0], p.qmax());
       ASSERT_TRUE(std::isnormal(p.scale[0]));
-      // The grid covers the range but for half a step at either end.
-      const double step = static_cast<double>(p.scale[0]);
-      EXPECT_LE(p.lowest(), std::min(lo, 0.0) + 0.5001 * step);
-      EXPECT_GE(p.highest(), std::max(hi, 0.0) - 0.5001 * step);
+      // The grid covers the range but for half a step at either end, and for what its width loses when the scale becomes a float.
+      const double step = static_cast<double>(p.scale[0]), slack = (0.5 + static_cast<double>(p.qmax() - p.qmin()) * 0x1p-24) * step;
+      EXPECT_LE(p.lowest(), std::min(lo, 0.0) + slack);
+      EXPECT_GE(p.highest(), std::max(hi, 0.0) - slack);
     }
   }
 }
