@@ -238,6 +238,13 @@ TEST(StatsFile, RoundTripAndStaleness) {
   EXPECT_TRUE(load_stats(path, other.graph).error().message.find("were made for graph") != std::string::npos);
   must(write_file(path, "{\"narrow_stats\": 99, \"values\": []}"));
   EXPECT_EQ(load_stats(path, n.graph).error().message, "statistics of version 99, this program reads version 1");
+  Json huge = stats.to_json();
+  Json value = huge.find("values")->items()[0];
+  value["max"] = 1e92;  // a float cannot hold it
+  huge["values"] = Json::array();
+  huge["values"].push_back(value);
+  must(write_file(path, huge.dump()));
+  EXPECT_EQ(load_stats(path, n.graph).error().message, "\"max\" in the statistics is not a number that a float holds");
   must(write_file(path, "{\"a\": 1}"));
   EXPECT_EQ(load_stats(path, n.graph).error().message, "this is not a statistics file of narrow");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -50,7 +51,10 @@ class Reader {
     if (const Json* j = want(key); j != nullptr && check(j->is_int() && j->as_int() >= 0, key, "a count", *j)) *to = static_cast<std::uint64_t>(j->as_int());
   }
   void read(std::string_view key, float* to) {
-    if (const Json* j = want(key); j != nullptr && check(j->is_number(), key, "a number", *j)) *to = static_cast<float>(j->as_double());
+    const Json* j = want(key);
+    if (j != nullptr && check(j->is_number() && std::abs(j->as_double()) <= static_cast<double>(std::numeric_limits<float>::max()), key, "a number that a float holds", *j)) {
+      *to = static_cast<float>(j->as_double());
+    }
   }
   void read_hash(std::string_view key, std::uint64_t* to) {
     if (const Json* j = want(key); j != nullptr) check(j->is_string() && hash_from_string(j->as_string(), to), key, "16 hexadecimal digits", *j);

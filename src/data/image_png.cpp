@@ -26,6 +26,20 @@ bool is_truncated_bmp(std::span<const std::byte> bytes, std::int64_t width, std:
   return first + (bits + 31) / 32 * 4 * (height - 1) + (bits + 7) / 8 > static_cast<std::int64_t>(bytes.size());
 }
 
+// stb reserves what a chunk claims to hold before it reads it.
+bool is_truncated_png(std::span<const std::byte> bytes) {
+  constexpr std::size_t kSignature = 8, kFrame = 12;  // length, type and checksum of a chunk
+  if (bytes.size() < kSignature || bytes[0] != std::byte{0x89} || bytes[1] != std::byte{'P'}) return false;
+  for (std::size_t at = kSignature; at + kFrame <= bytes.size();) {
+    std::size_t length = 0;
+    for (std::size_t i = 0; i < 4; ++i) length = length * 256 + std::to_integer<std::size_t>(bytes[at + i]);
+    if (length > bytes.size() - at - kFrame) return true;
+    if (bytes[at + 4] == std::byte{'I'} && bytes[at + 5] == std::byte{'E'}) return false;  // the end
+    at += kFrame + length;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<Image> decode_png_or_bmp(std::span<const std::byte> bytes) {
@@ -36,7 +50,7 @@ Result<Image> decode_png_or_bmp(std::span<const std::byte> bytes) {
   const int size = static_cast<int>(bytes.size());
   if (stbi_info_from_memory(data, size, &width, &height, &channels) != 0) {
     if (std::int64_t{width} * height > kMostPixels) return error("{} x {} pixels", width, height);
-    if (is_truncated_bmp(bytes, width, height)) return error("the file is truncated");
+    if (is_truncated_bmp(bytes, width, height) || is_truncated_png(bytes)) return error("the file is truncated");
   }
   const std::unique_ptr<stbi_uc, void (*)(void*)> pixels(
       stbi_load_from_memory(data, size, &width, &height, &channels, 0), stbi_image_free);

@@ -102,6 +102,9 @@ TEST(Image, DamagedFilesAreNamed) {
   EXPECT_EQ(message(""), "cannot decode '" + path + "': the file is empty");
   const std::string png = from_hex(kPng4x3);
   for (std::size_t length = 0; length + 20 < png.size(); ++length) EXPECT_NE(message(png.substr(0, length)), "no error") << length;
+  std::string claims = png;  // a second chunk that claims more than the file holds
+  claims[33] = '\x40';
+  EXPECT_EQ(message(claims), "cannot decode '" + path + "': the file is truncated");
   const std::string bmp = from_hex(kBmp3x2);
   EXPECT_EQ(message(bmp), "no error");
   EXPECT_EQ(message(bmp.substr(0, bmp.size() - 3)), "no error") << "the padding of the last row";

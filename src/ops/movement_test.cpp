@@ -1,4 +1,5 @@
 // Movement operators: normalisation from old and new opsets, values by hand, integer forms, and back to ONNX.
+#include <limits>
 #include <numeric>
 
 #include "one_node.h"
@@ -39,6 +40,10 @@ TEST(Reshape, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal("Reshape", {fed(x), ints(list({5, -1}))}), "24 elements of shape [2,3,4] do not fit shape [5,-1]");
   EXPECT_EQ(refusal("Reshape", {fed(x), ints(list({5, 5}))}), "shape [5,5] does not hold the 24 elements of shape [2,3,4]");
   EXPECT_EQ(refusal("Reshape", {fed(x), ints(list({-1, -1}))}), "shape [-1,-1] is not valid");
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  for (const auto& shape : {std::vector<std::int64_t>{kHuge, kHuge}, {kHuge, 2, -1}, {-1, kHuge, 3}}) {
+    EXPECT_EQ(refusal("Reshape", {fed(x), ints(shape)}), "shape " + to_string(shape) + " is not valid");
+  }
   EXPECT_NE(refusal("Reshape", {fed(x), fed(Tensor::of<std::int64_t>({1}, {24}))}).find("is computed at run time"), std::string::npos);
 }
 

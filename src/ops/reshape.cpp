@@ -27,7 +27,6 @@ Status normalize(RewriteContext& ctx) {
   const Shape& from = ctx.input(0).shape;
   Shape shape = *wanted;
   const bool zero_copies = ctx.node().attrs.get_int("allowzero") == 0;
-  std::int64_t known = 1;
   std::size_t open = shape.size();
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0 && zero_copies) {
@@ -35,12 +34,12 @@ Status normalize(RewriteContext& ctx) {
       shape[i] = from[i];
     }
     if (shape[i] < -1 || (shape[i] == -1 && open < shape.size())) return error("shape {} is not valid", to_string(*wanted));
-    if (shape[i] == -1) {
-      open = i;
-    } else {
-      known *= shape[i];
-    }
+    if (shape[i] == -1) open = i;
   }
+  Shape given = shape;
+  if (open < given.size()) given[open] = 1;
+  if (!is_plausible(given)) return error("shape {} is not valid", to_string(*wanted));
+  const std::int64_t known = element_count(given);
   if (open < shape.size()) {
     if (known == 0 || element_count(from) % known != 0) return error("{} elements of shape {} do not fit shape {}", element_count(from), to_string(from), to_string(*wanted));
     shape[open] = element_count(from) / known;
