@@ -49,7 +49,7 @@ Result<Image> decode_png_or_bmp(std::span<const std::byte> bytes) {
   const auto* data = reinterpret_cast<const stbi_uc*>(bytes.data());
   const int size = static_cast<int>(bytes.size());
   if (stbi_info_from_memory(data, size, &width, &height, &channels) != 0) {
-    if (std::int64_t{width} * height > kMostPixels) return error("{} x {} pixels", width, height);
+    if (width < 1 || height < 1 || std::int64_t{width} * height > kMostPixels) return error("{} x {} pixels", width, height);
     if (is_truncated_bmp(bytes, width, height) || is_truncated_png(bytes)) return error("the file is truncated");
   }
   const std::unique_ptr<stbi_uc, void (*)(void*)> pixels(
