@@ -16,13 +16,16 @@ namespace {
 
 // The rows of a bmp stand in the file as they are (packed ones are not read); stb takes zeros for those that are missing.
 bool is_truncated_bmp(std::span<const std::byte> bytes, std::int64_t width, std::int64_t height) {
-  if (bytes.size() < 30 || bytes[0] != std::byte{'B'} || bytes[1] != std::byte{'M'}) return false;
+  constexpr std::size_t kToHeaderSize = 18, kOldHeader = 26, kNewHeader = 30;  // bytes up to what is read here
+  if (bytes.size() < kToHeaderSize || bytes[0] != std::byte{'B'} || bytes[1] != std::byte{'M'}) return false;
   const auto number = [&](std::size_t at, std::size_t size) {
     std::int64_t value = 0;
     for (std::size_t i = size; i-- > 0;) value = value * 256 + std::to_integer<std::int64_t>(bytes[at + i]);
     return value;
   };
-  const std::int64_t first = number(10, 4), bits = width * number(number(14, 4) == 12 ? 24 : 28, 2);
+  const bool old = number(14, 4) == 12;
+  if (bytes.size() < (old ? kOldHeader : kNewHeader)) return true;
+  const std::int64_t first = number(10, 4), bits = width * number(old ? 24 : 28, 2);
   return first + (bits + 31) / 32 * 4 * (height - 1) + (bits + 7) / 8 > static_cast<std::int64_t>(bytes.size());
 }
 

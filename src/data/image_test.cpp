@@ -115,6 +115,8 @@ TEST(Image, UnreasonablyLargeOnesAreNotDecoded) {
   const std::string odd = test::temporary_folder() + "/odd.bmp";
   std::ofstream(odd, std::ios::binary) << from_hex("424d2a040100000008050e01000038000000010ab76181d100800100092200b4b4b4");
   EXPECT_FALSE(decode_image(odd).has_value()) << "negative extents";
+  std::ofstream(odd, std::ios::binary) << from_hex("424d5697000000000000d10000000c000000000e00500100010018");
+  EXPECT_FALSE(decode_image(odd).has_value()) << "an old header without a single pixel";
   std::string jpeg = from_hex(kJpeg10x9), png = from_hex(kPng4x3), bmp = from_hex(kBmp3x2);
   jpeg.replace(jpeg.find("\xff\xc0") + 5, 4, "\x7f\xff\x7f\xff");
   png.replace(16, 8, std::string("\0\0\x46\x50\0\0\x46\x50", 8));
