@@ -1,5 +1,6 @@
 #include "lower/lower.h"
 
+#include "base/hash.h"
 #include "lower/constants.h"
 #include "lower/lowering.h"
 #include "ops/borders.h"
@@ -61,6 +62,19 @@ ValueId Lowering::on_grid(ValueId id, const QuantParams& params) {
     made = convert(requantize_spec(f.primary, multiplier, shift, from, params, profile.rounding), name, {params.dtype, v.shape}, params);
   }
   f.integer.emplace_back(params, made);
+  return made;
+}
+
+ValueId Lowering::constant(std::string name, Tensor tensor) {
+  constexpr std::size_t kLarge = 256;  // bytes; smaller ones keep names of their own, for readers of the graph text
+  if (tensor.bytes() < kLarge) return out.add_constant(std::move(name), std::move(tensor));
+  const std::uint64_t hash = hash_bytes(tensor.raw(), tensor.bytes());
+  const auto [begin, end] = large_.equal_range(hash);
+  for (auto it = begin; it != end; ++it) {
+    if (out.value(it->second).constant.same_bytes(tensor)) return it->second;
+  }
+  const ValueId made = out.add_constant(std::move(name), std::move(tensor));
+  large_.emplace(hash, made);
   return made;
 }
 

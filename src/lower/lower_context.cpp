@@ -47,7 +47,7 @@ class Context final : public LowerContext {
     return quantize(source_constant(slot), weight_params(slot));
   }
 
-  ValueId constant(const std::string& suffix, Tensor tensor) override { return lowering_.out.add_constant(name(suffix), std::move(tensor)); }
+  ValueId constant(const std::string& suffix, Tensor tensor) override { return lowering_.constant(name(suffix), std::move(tensor)); }
 
   Rescales rescales(const std::string& suffix, const std::vector<double>& real, const std::vector<float>& single) override {
     const auto n = static_cast<std::int64_t>(real.size());

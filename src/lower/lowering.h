@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "lower/grids.h"
@@ -23,6 +24,8 @@ class Lowering {
   ValueId copied(ValueId source);
   // What the producer made: `made` is on `params`, or real when params is nullptr.
   void define(ValueId source, ValueId made, const QuantParams* params);
+  // A parameter of an integer operator. Large ones of the same contents (weights of an unrolled recurrence, tables) are stored once.
+  ValueId constant(std::string name, Tensor tensor);
   bool defined(ValueId source) const { return static_cast<bool>(forms_[source.index].primary); }
 
   const Graph& source;
@@ -40,6 +43,7 @@ class Lowering {
   Status copy(NodeId id);
   ValueId convert(NodeSpec spec, std::string name, TensorType type, std::optional<QuantParams> quant);
   std::vector<Forms> forms_;  // by value index of the source
+  std::unordered_multimap<std::uint64_t, ValueId> large_;  // constants of `out`, by a hash of their contents
 };
 
 // Runs the operator's lower hook for `id`.

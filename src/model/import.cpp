@@ -151,12 +151,13 @@ class Importer {
     return error("{} initializers hold NaN or Inf", found.size()).with_notes(found).with_help(help);
   }
 
-  // Attributes that are tensors (ConstantOfShape has one) become constant inputs behind the others.
+  // Attributes that are tensors (ConstantOfShape has one) become constant inputs behind the others; lists of strings become one of words.
   void add_attribute(NodeSpec& spec, const OnnxAttribute& attribute) {
     std::visit(
         [&](const auto& x) {
           using T = std::decay_t<decltype(x)>;
           if constexpr (std::is_same_v<T, Tensor>) spec.inputs.push_back(graph_.add_constant(spec.name + "." + attribute.name, x));
+          else if constexpr (std::is_same_v<T, std::vector<std::string>>) spec.attrs.set(attribute.name, Attr(join(x, " ")));
           else if constexpr (!std::is_same_v<T, OnnxOther>) spec.attrs.set(attribute.name, Attr(x));
         },
         attribute.value);

@@ -8,7 +8,7 @@ namespace narrow {
 namespace {
 
 std::string text_of(const OnnxAttribute& attribute) {
-  constexpr std::string_view kTexts[] = {"an integer", "a number", "a string", "a list of integers", "a list of numbers", "a tensor"};
+  constexpr std::string_view kTexts[] = {"an integer", "a number", "a string", "a list of integers", "a list of numbers", "a list of strings", "a tensor"};
   if (const auto* other = std::get_if<OnnxOther>(&attribute.value)) return other->kind;
   return std::string(kTexts[attribute.value.index()]);
 }
@@ -22,6 +22,7 @@ bool fits(AttrKind kind, const OnnxAttribute& attribute) {
     case AttrKind::kFloat: return is_int || std::holds_alternative<double>(v) || (attribute.name == "value" && std::holds_alternative<Tensor>(v));
     case AttrKind::kString: return std::holds_alternative<std::string>(v);
     case AttrKind::kInts: return is_ints;
+    case AttrKind::kStrings: return std::holds_alternative<std::vector<std::string>>(v);
     case AttrKind::kFloats: return is_ints || std::holds_alternative<std::vector<double>>(v);
   }
   return false;

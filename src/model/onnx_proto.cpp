@@ -221,7 +221,7 @@ Result<OnnxAttribute> read_attribute(const onnx::AttributeProto& proto, TensorRe
       out.value = std::move(*tensor);
       break;
     }
-    case A::STRINGS: out.value = OnnxOther{"a list of strings"}; break;
+    case A::STRINGS: out.value = std::vector<std::string>(proto.strings().begin(), proto.strings().end()); break;
     case A::GRAPH:
     case A::GRAPHS: out.value = OnnxOther{"a sub-graph"}; break;
     default: out.value = OnnxOther{"a value of a kind that is not supported"}; break;

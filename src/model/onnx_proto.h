@@ -16,14 +16,14 @@
 
 namespace narrow {
 
-// What an attribute may hold that we do not read: the text names it ("a sub-graph", "a list of strings").
+// What an attribute may hold that we do not read: the text names it ("a sub-graph").
 struct OnnxOther {
   std::string kind;
 };
 
 struct OnnxAttribute {
   std::string name;
-  std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>, Tensor, OnnxOther> value;
+  std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>, Tensor, OnnxOther> value;
 };
 
 struct OnnxNode {

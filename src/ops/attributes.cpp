@@ -17,12 +17,12 @@ struct Entry {
 };
 // What ONNX has: the other names of its attributes say nothing about the arithmetic.
 constexpr Entry kOfOnnx[] = {
-    {"allowzero", kInt}, {"alpha", kFloat}, {"antialias", kInt}, {"approximate", kString}, {"auto_pad", kString}, {"axes", kInts},
-    {"axis", kInt}, {"beta", kFloat}, {"block_size", kInt}, {"blocksize", kInt}, {"broadcast", kInt}, {"ceil_mode", kInt},
+    {"activation_alpha", kFloats}, {"activation_beta", kFloats}, {"activations", kStrings}, {"allowzero", kInt}, {"alpha", kFloat}, {"antialias", kInt}, {"approximate", kString}, {"auto_pad", kString}, {"axes", kInts},
+    {"axis", kInt}, {"beta", kFloat}, {"block_size", kInt}, {"blocksize", kInt}, {"broadcast", kInt}, {"ceil_mode", kInt}, {"clip", kFloat},
     {"consumed_inputs", kInts}, {"coordinate_transformation_mode", kString}, {"count_include_pad", kInt}, {"cubic_coeff_a", kFloat},
-    {"dilations", kInts}, {"end", kInt}, {"ends", kInts}, {"epsilon", kFloat}, {"exclude_outside", kInt}, {"extrapolation_value", kFloat},
-    {"fmod", kInt}, {"gamma", kFloat}, {"group", kInt}, {"is_test", kInt}, {"keep_aspect_ratio_policy", kString}, {"keepdims", kInt},
-    {"kernel_shape", kInts}, {"max", kFloat}, {"min", kFloat}, {"mode", kString}, {"momentum", kFloat}, {"nearest_mode", kString},
+    {"dilations", kInts}, {"direction", kString}, {"end", kInt}, {"ends", kInts}, {"epsilon", kFloat}, {"exclude_outside", kInt}, {"extrapolation_value", kFloat},
+    {"fmod", kInt}, {"gamma", kFloat}, {"group", kInt}, {"hidden_size", kInt}, {"input_forget", kInt}, {"is_test", kInt}, {"keep_aspect_ratio_policy", kString}, {"keepdims", kInt},
+    {"kernel_shape", kInts}, {"layout", kInt}, {"max", kFloat}, {"min", kFloat}, {"mode", kString}, {"momentum", kFloat}, {"nearest_mode", kString},
     {"noop_with_empty_axes", kInt}, {"num_outputs", kInt}, {"output_dtype", kInt}, {"output_padding", kInts}, {"output_shape", kInts},
     {"pads", kInts}, {"perm", kInts}, {"ratio", kFloat}, {"repeats", kInts}, {"saturate", kInt}, {"scales", kFloats}, {"seed", kInt},
     {"shape", kInts}, {"spatial", kInt}, {"split", kInts}, {"start", kInt}, {"starts", kInts}, {"stash_type", kInt},
@@ -66,7 +66,7 @@ bool is_rounding(const std::string& name) {
 std::optional<AttrKind> onnx_attribute_kind(std::string_view name) { return find(kOfOnnx, name); }
 
 std::string_view name_of(AttrKind kind) {
-  constexpr std::string_view kNames[] = {"an integer", "a number", "a string", "a list of integers", "a list of numbers"};
+  constexpr std::string_view kNames[] = {"an integer", "a number", "a string", "a list of integers", "a list of numbers", "a list of strings"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -10,7 +10,7 @@
 
 namespace narrow {
 
-enum class AttrKind : std::uint8_t { kInt, kFloat, kString, kInts, kFloats };
+enum class AttrKind : std::uint8_t { kInt, kFloat, kString, kInts, kFloats, kStrings };
 
 // Of an attribute of ONNX's; nullopt: a name that no operator here reads.
 std::optional<AttrKind> onnx_attribute_kind(std::string_view name);

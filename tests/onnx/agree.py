@@ -57,6 +57,7 @@ def ad01():
 
 MODELS = {
     "mnist_8_model": lambda: each(np.load(SHARED / "data/mnist/test2000_u8.npy")[:SAMPLES, None].astype(np.float32)),
+    "tflm_mnist_lstm": lambda: each(np.load(SHARED / "data/mnist/test2000_u8.npy")[:SAMPLES].astype(np.float32) / np.float32(255)),
     "cifar10_resnet20": lambda: each(cifar(255, [0.485, 0.456, 0.406], [0.229, 0.224, 0.225])),
     "mlperf_tiny_ic01_resnet8": lambda: each(cifar(1, 0, 1, channels_first=False)),
     "mlperf_tiny_kws01_dscnn": lambda: each((np.load(SHARED / "data/kws01/test_int8_nhwc.npy")[:SAMPLES].astype(np.float32) - 83) * np.float32(0.5847029)),
