@@ -5,6 +5,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "model/export_onnx.h"
+#include "ops/op_def.h"
 #include "scene.h"
 
 namespace narrow {
@@ -99,6 +101,37 @@ TEST_F(Commands, RunInEveryArithmetic) {
   EXPECT_EQ(scene.narrow("run net.narrow --mode float --input data.npy -q").exit_code, 2);
 }
 
+TEST_F(Commands, EvalFindsAnomalies) {
+  // A network that halves its input: the error of a window is a quarter of its mean square.
+  scene.write("half.yaml", "input: {window_stride: 2}\neval: {task: anomaly}\n");
+  Graph graph;
+  const ValueId x = graph.add_input("x", DType::kF32, {1, 4});
+  graph.add_output(must(append_inferred(graph, {.name = "y", .op = "Mul", .inputs = {x, graph.add_constant("half", Tensor::scalar(0.5F))}})));
+  must(export_onnx(graph, scene.path("half.onnx")));
+  const auto recording = [&](const std::string& name, std::vector<float> v) { must(write_npy(scene.path(name), Tensor::of<float>({static_cast<std::int64_t>(v.size())}, v))); };
+  // Mean squares over the windows: a 1, b 4, c 2.5 (windows of 1 and 4), d 9.
+  recording("a.npy", {1, 1, 1, 1, 1, 1});
+  recording("b.npy", {2, 2, 2, 2});
+  recording("c.npy", {1, 1, 1, 1, std::sqrt(7.0F), std::sqrt(7.0F)});
+  recording("d.npy", {3, 3, 3, 3, 3, 3, 3, 3});
+  scene.write("list.txt", "a.npy\nb.npy\nc.npy\nd.npy\n");
+  const auto area = [&](const std::string& labels) {
+    scene.write("labels.txt", labels);
+    return json("eval half.onnx -c half.yaml --data list.txt --labels labels.txt --json").find("networks")->items()[0].find("AUC")->as_double();
+  };
+  EXPECT_EQ(area("a.npy 0\nb.npy 1\nc.npy 0\nd.npy 1\n"), 1);
+  EXPECT_EQ(area("a.npy 0\nb.npy 0\nc.npy 1\nd.npy 1\n"), 0.75);
+  EXPECT_EQ(area("a.npy 1\nb.npy 0\nc.npy 0\nd.npy 1\n"), 0.5);
+  EXPECT_EQ(json("eval half.onnx -c half.yaml --data list.txt --labels labels.txt --json").find("samples")->as_int(), 2 + 1 + 2 + 3);
+  EXPECT_EQ(scene.narrow("eval half.onnx -c half.yaml --data list.txt --labels labels.txt -q --min-metric AUC=0.6").exit_code, 3);
+  const auto refusal = [&](const std::string& arguments) { return scene.narrow("eval half.onnx -q " + arguments).err; };
+  EXPECT_TRUE(refusal("-c half.yaml --data list.txt").starts_with("error: task 'anomaly' needs labels, found none\n"));
+  scene.write("labels.txt", "a.npy 0\nb.npy 0\nc.npy 0\nd.npy 0\n");
+  EXPECT_TRUE(refusal("-c half.yaml --data list.txt --labels labels.txt").starts_with("error: labels 'labels.txt' call every recording normal (0), wanted both kinds\n"));
+  scene.write("labels.txt", "a.npy 0\nb.npy 1\nc.npy 0\n");
+  EXPECT_TRUE(refusal("-c half.yaml --data list.txt --labels labels.txt").starts_with("error: labels 'labels.txt' have no line for sample 'd.npy'\n"));
+}
+
 TEST_F(Commands, EvalScoresAndGates) {
   compile();
   // Labels that are what the float network answers: it is right always.
@@ -131,7 +164,7 @@ TEST_F(Commands, EvalScoresAndGates) {
   EXPECT_TRUE(gate.err.starts_with("error: top-1 is 100, wanted at least 101\n")) << gate.err;
   const Outcome unknown = scene.narrow("eval net.onnx --data data.npy --labels labels.npy -q --min-metric top1=5");
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_TRUE(unknown.err.starts_with("error: unknown metric 'top1' in --min-metric, wanted one of top-1, top-5, mAP@.5\n")) << unknown.err;
+  EXPECT_TRUE(unknown.err.starts_with("error: unknown metric 'top1' in --min-metric, wanted one of top-1, top-5, mAP@.5, AUC\n")) << unknown.err;
   // What calibration never saw is said, and the formula too.
   must(write_npy(scene.path("codes.npy"), must(read_npy(scene.path("data.npy")))));
   scene.write("twice.yaml", "input: {divide: 255}\n");

@@ -54,7 +54,7 @@ Json json_of(const Evaluation& evaluation) {
 }  // namespace
 
 Status run(const EvalCommand& command) {
-  NARROW_TRY(check_gate_names(command.gates, {"top-1", "top-5", "mAP@.5"}));
+  NARROW_TRY(check_gate_names(command.gates, {"top-1", "top-5", "mAP@.5", "AUC"}));
   Diagnostics diagnostics;
   Progress progress(1, command.common.quiet);
   progress.begin("eval");

@@ -13,6 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::int64_t kMostWindows = 1000000;  // of one file
 constexpr std::string_view kReadable = "jpg, jpeg, png, bmp, npy, npz, raw or bin";
 
 std::optional<DataKind> kind_of(const fs::path& path) {
@@ -172,15 +173,42 @@ Status FileCollector::add_file(const fs::path& path, DataKind kind, std::size_t 
     return error("'{}' is a picture, but input '{}' has shape {}", path.string(), spec.name, to_string(spec.type.shape))
         .with_help(picture_help(spec));
   }
-  columns_[column].push_back({DataKind::kImage, path.string(), {}, 0, true, false, DType::kU8});
+  if (spec.recipe.window_stride > 0) return error("'{}' is a picture, but 'window_stride' cuts arrays", path.string()).at(spec.recipe.where).with_help("remove 'window_stride' from the recipe, or give arrays");
+  columns_[column].push_back({.kind = DataKind::kImage, .path = path.string(), .dtype = DType::kU8});
   return {};
 }
 
 Status FileCollector::add_array(DataKind kind, const std::string& path, Tensor array, std::size_t column) {
+  DataItem item{.kind = kind, .path = path, .dtype = array.dtype()};
+  if (specs_[column].recipe.window_stride > 0) {
+    const std::int64_t elements = array.elements();
+    item.array = std::move(array);
+    return add_windows(std::move(item), elements, column);
+  }
   const ArrayFit fit = NARROW_TRY(fit_array(specs_[column], array.type(), path));
-  DataItem item{kind, path, {}, 0, fit.samples == 1, fit.permuted, array.dtype()};
+  item.alone = fit.samples == 1;
+  item.permuted = fit.permuted;
   if (kind == DataKind::kNpz || !item.alone) item.array = std::move(array);
-  for (; item.index < fit.samples; ++item.index) columns_[column].push_back(item);
+  for (; item.index < fit.samples; ++item.index) {
+    item.offset = item.index * element_count(specs_[column].type.shape);
+    columns_[column].push_back(item);
+  }
+  return {};
+}
+
+Status FileCollector::add_windows(DataItem item, std::int64_t elements, std::size_t column) {
+  const InputSpec& spec = specs_[column];
+  const std::int64_t window = element_count(spec.type.shape), stride = spec.recipe.window_stride;
+  if (elements < window) {
+    return error("'{}' holds {} elements, fewer than one window of {} for input '{}' of shape {}", item.path, elements, window, spec.name, to_string(spec.type.shape))
+        .with_help("leave the file out, or check 'dtype' in the recipe of this input");
+  }
+  if (const std::int64_t count = (elements - window) / stride + 1; count > kMostWindows) {
+    return error("'{}' would be cut into {} windows, wanted at most {}", item.path, count, kMostWindows).with_help(fmt::format("raise 'window_stride' ({}) in the recipe of this input", stride));
+  }
+  item.alone = false;
+  item.permuted = layouts_differ(spec);
+  for (; item.offset + window <= elements; item.offset += stride, ++item.index) columns_[column].push_back(item);
   return {};
 }
 
@@ -204,12 +232,18 @@ Status FileCollector::add_raw(const std::string& path, std::size_t column) {
   const InputSpec& spec = specs_[column];
   const DType dtype = raw_dtype(spec);
   const auto file = NARROW_TRY(MappedFile::open(path));
+  DataItem item{.kind = DataKind::kRaw, .path = path, .permuted = layouts_differ(spec), .dtype = dtype};
+  if (spec.recipe.window_stride > 0) {
+    const std::size_t size = size_of(dtype);
+    if (file->bytes().size() % size != 0) return error("'{}' has {} bytes, wanted whole elements of {} ({} bytes each)", path, file->bytes().size(), name_of(dtype), size).with_help("set 'dtype' in the recipe of this input to what the file holds");
+    return add_windows(std::move(item), static_cast<std::int64_t>(file->bytes().size() / size), column);
+  }
   const std::size_t wanted = static_cast<std::size_t>(element_count(spec.type.shape)) * size_of(dtype);
   if (file->bytes().size() != wanted) {
     return error("'{}' has {} bytes, wanted {}: input '{}' of shape {} as {}", path, file->bytes().size(), wanted, spec.name, to_string(spec.type.shape), name_of(dtype))
-        .with_help("a raw file is one sample; set 'dtype' in the recipe of this input if it holds another type");
+        .with_help("a raw file is one sample; set 'dtype' in the recipe of this input if it holds another type, or 'window_stride' if it is to be cut into several");
   }
-  columns_[column].push_back({DataKind::kRaw, path, {}, 0, true, layouts_differ(spec), dtype});
+  columns_[column].push_back(std::move(item));
   return {};
 }
 

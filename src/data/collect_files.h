@@ -20,8 +20,9 @@ enum class DataKind { kImage, kNpy, kNpz, kRaw };
 struct DataItem {
   DataKind kind = DataKind::kImage;
   std::string path;
-  Tensor array;              // an array that stays open because it holds several samples; else read when asked for
+  Tensor array = {};         // an array that stays open because it holds several samples; else read when asked for
   std::int64_t index = 0;    // of the sample in the file
+  std::int64_t offset = 0;   // of its first element in the file's array
   bool alone = true;         // the file holds one sample
   bool permuted = false;
   DType dtype = DType::kU8;  // as stored
@@ -52,6 +53,8 @@ class FileCollector {
   Status add_array(DataKind kind, const std::string& path, Tensor array, std::size_t column);
   Status add_npz(const std::string& path, std::size_t column);
   Status add_raw(const std::string& path, std::size_t column);
+  // The samples of one array of `elements`, where the recipe cuts arrays into overlapping windows.
+  Status add_windows(DataItem item, std::int64_t elements, std::size_t column);
 
   const std::vector<InputSpec>& specs_;
   DataColumns columns_;

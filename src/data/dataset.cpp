@@ -12,9 +12,9 @@
 namespace narrow {
 namespace {
 
-// Sample `index` of an array whose first axis may count samples.
-Tensor slice(const Tensor& array, std::int64_t index, std::int64_t elements) {
-  auto* bytes = static_cast<std::byte*>(const_cast<void*>(array.raw())) + static_cast<std::size_t>(index * elements) * size_of(array.dtype());
+// `elements` of an array that may hold several samples.
+Tensor slice(const Tensor& array, std::int64_t offset, std::int64_t elements) {
+  auto* bytes = static_cast<std::byte*>(const_cast<void*>(array.raw())) + static_cast<std::size_t>(offset) * size_of(array.dtype());
   return Tensor::view(array.dtype(), {elements}, bytes, std::make_shared<Tensor>(array));
 }
 
@@ -23,6 +23,7 @@ class FileDataset : public Dataset {
   FileDataset(std::vector<InputSpec> specs, DataColumns columns) : specs_(std::move(specs)), columns_(std::move(columns)) {}
   std::int64_t size() const override { return static_cast<std::int64_t>(columns_[0].size()); }
   std::string name_of(std::int64_t index) const override { return columns_[0][static_cast<std::size_t>(index)].name(); }
+  std::string file_of(std::int64_t index) const override { return columns_[0][static_cast<std::size_t>(index)].path; }
   Result<Sample> load(std::int64_t index) const override;
   std::string formula() const override;
 
@@ -37,15 +38,18 @@ Result<Tensor> FileDataset::load_array(const InputSpec& spec, const DataItem& it
   Tensor array = item.array;
   if (item.kind == DataKind::kRaw) {
     const auto file = NARROW_TRY(MappedFile::open(item.path));
-    const std::size_t wanted = static_cast<std::size_t>(elements) * size_of(item.dtype);
-    if (file->bytes().size() != wanted) return error("'{}' changed while it was in use: {} bytes, wanted {}", item.path, file->bytes().size(), wanted);
+    const std::size_t first = static_cast<std::size_t>(item.offset) * size_of(item.dtype), count = static_cast<std::size_t>(elements) * size_of(item.dtype);
+    const std::size_t found = file->bytes().size();
+    if (item.alone ? found != count : found < first + count) return error("'{}' changed while it was in use: {} bytes, wanted {}", item.path, found, first + count);
     array = Tensor(item.dtype, {elements});
-    std::memcpy(array.raw(), file->bytes().data(), wanted);
-  } else if (!array.has_data()) {
+    std::memcpy(array.raw(), file->bytes().data() + first, count);
+    return prepare_array(spec, array, item.permuted);
+  }
+  if (!array.has_data()) {
     array = NARROW_TRY(read_npy(item.path));
     if (array.elements() != elements || array.dtype() != item.dtype) return error("'{}' changed while it was in use", item.path);
   }
-  const Tensor sample = slice(array, item.index, elements);
+  const Tensor sample = slice(array, item.offset, elements);
   Tensor prepared = prepare_array(spec, sample, item.permuted);
   if (item.kind == DataKind::kNpy) {  // read_npy maps; what was read maps its neighbours with it (64 KB at a time), so those in front go, too
     constexpr std::ptrdiff_t kNeighbours = 1 << 20;

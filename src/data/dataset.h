@@ -30,6 +30,8 @@ class Dataset {
   // Error names the file. Thread-safe.
   virtual Result<Sample> load(std::int64_t index) const = 0;
   virtual std::string name_of(std::int64_t index) const = 0;
+  // The file it lies in (of the first input); several samples may share one.
+  virtual std::string file_of(std::int64_t index) const { return name_of(index); }
   // "input = (rgb image resized to 224x224 by antialiased bilinear - 128) * 0.0078125, NHWC"; one line per input.
   virtual std::string formula() const = 0;
 };

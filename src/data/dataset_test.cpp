@@ -339,5 +339,31 @@ TEST(Dataset, ShippedRecipesFeedTheReferencePixels) {
   }
 }
 
+TEST(Dataset, CutsArraysIntoWindows) {
+  const std::string folder = test::temporary_folder();
+  const Graph graph = graph_of({{"x", {1, 4}}});
+  std::vector<float> counting(11);
+  std::iota(counting.begin(), counting.end(), 0.0F);
+  const std::string bytes(reinterpret_cast<const char*>(counting.data()), counting.size() * sizeof(float));
+  test::must(write_file(folder + "/a.bin", bytes));
+  test::must(write_npy(folder + "/b.npy", Tensor::of<float>({11}, counting)));
+  for (const std::string name : {"a.bin", "b.npy"}) {
+    const auto data = test::must(open(folder + "/" + name, graph, "input: {window_stride: 3, mean: 1}"));
+    ASSERT_EQ(data->size(), 3) << "elements 0, 3 and 6; the window at 9 would be cut short";
+    EXPECT_EQ(data->name_of(1), name + "[1]");
+    EXPECT_EQ(data->file_of(1), folder + "/" + name);
+    EXPECT_EQ(data->formula(), "x = (f32 array cut into windows 3 apart - 1), f32");
+    for (std::int64_t i : {2, 0, 1}) {
+      const auto k = static_cast<float>(3 * i);
+      EXPECT_EQ(values(test::must(data->load(i))), (std::vector<float>{k - 1, k, k + 1, k + 2}));
+    }
+  }
+  test::must(write_file(folder + "/short.bin", bytes.substr(0, 12)));
+  EXPECT_EQ(message(open(folder + "/short.bin", graph, "input: {window_stride: 3}")), "'" + (folder + "/short.bin") + "' holds 3 elements, fewer than one window of 4 for input 'x' of shape [1,4]");
+  test::must(write_file(folder + "/odd.bin", bytes.substr(0, 21)));
+  EXPECT_EQ(message(open(folder + "/odd.bin", graph, "input: {window_stride: 3}")), "'" + (folder + "/odd.bin") + "' has 21 bytes, wanted whole elements of f32 (4 bytes each)");
+  EXPECT_NE(message(open(folder + "/a.bin", graph)).find("has 44 bytes, wanted 16"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace narrow

@@ -323,7 +323,8 @@ std::string formula_of_image(const InputSpec& spec) {
 }
 
 std::string formula_of_array(const InputSpec& spec, DType stored, bool permuted) {
-  const std::string what = fmt::format("{} array{}", name_of(stored), permuted ? fmt::format(" in {}", spec.recipe.layout) : "");
+  const std::string windows = spec.recipe.window_stride > 0 ? fmt::format(" cut into windows {} apart", spec.recipe.window_stride) : "";
+  const std::string what = fmt::format("{} array{}{}", name_of(stored), windows, permuted ? fmt::format(" in {}", spec.recipe.layout) : "");
   return fmt::format("{} = {}{}", spec.name, normalised(spec, what), ending(spec));
 }
 

@@ -29,7 +29,7 @@ const StrictMap::Choices<DType> kRawTypes = {{"float32", DType::kF32}, {"float64
 const StrictMap::Choices<std::string> kCalibrators = {{"max", "max"}, {"percentile", "percentile"}, {"moving_average", "moving_average"},
                                                       {"kl", "kl"},   {"mse", "mse"},               {"sqnr", "sqnr"},
                                                       {"output_mse", "output_mse"}};
-const StrictMap::Choices<std::string> kTasks = {{"classify", "classify"}, {"detect", "detect"}};
+const StrictMap::Choices<std::string> kTasks = {{"classify", "classify"}, {"detect", "detect"}, {"anomaly", "anomaly"}};
 const StrictMap::Choices<std::string> kDecoders = {{"yolox", "yolox"}, {"fastestdet", "fastestdet"}, {"ssd", "ssd"}};
 
 // (x / divide - mean) / std, or (x / divide - mean) * scale, becomes (x - mean') * scale'.
@@ -72,6 +72,7 @@ Result<InputRecipe> read_input(const Json& node, const std::string& name) {
   NARROW_TRY(read_normalisation(map, &input));
   NARROW_TRY(map.choose("dtype", kRawTypes, &input.dtype));
   NARROW_TRY(map.choose("layout", kLayouts, &input.layout));
+  NARROW_TRY(map.read("window_stride", &input.window_stride, 1, std::int64_t{1} << 40));
   NARROW_TRY(map.finish());
   // A key that could have no effect is a mistake, not a wish.
   const auto only_with = [&](std::string_view key, Resize mode, std::string_view mode_name) -> Status {
@@ -132,12 +133,15 @@ Status read_eval(const Json& node, Recipe::Eval* eval) {
   NARROW_TRY(map.choose("decoder", kDecoders, &eval->decoder));
   NARROW_TRY(map.read("label_offset", &eval->label_offset, -1000000, 1000000));
   NARROW_TRY(map.finish());
-  if (eval->task.empty()) return error("'eval' has no 'task'").at(node.where).with_help("write 'task: classify' or 'task: detect'");
+  if (eval->task.empty()) return error("'eval' has no 'task'").at(node.where).with_help("write 'task: classify', 'task: detect' or 'task: anomaly'");
   if (eval->task == "detect" && eval->decoder.empty()) {
     return error("'task: detect' needs a 'decoder'").at(map.find("task")->where).with_help("write 'decoder: yolox', 'fastestdet' or 'ssd'");
   }
   if (eval->task != "detect" && !eval->decoder.empty()) {
     return error("'decoder' has no effect without 'task: detect'").at(map.find("decoder")->where).with_help("remove it");
+  }
+  if (const Json* offset = map.find("label_offset"); offset != nullptr && eval->task == "anomaly") {
+    return error("'label_offset' has no effect with 'task: anomaly'").at(offset->where).with_help("remove it");
   }
   return {};
 }

@@ -30,6 +30,7 @@ struct InputRecipe {
   std::vector<double> scale;               // multiplies after the mean; empty: 1. "std" in YAML is stored as 1/std
   std::optional<DType> dtype;              // of raw files; npy knows its own
   std::string layout;                      // of array data: "nchw" or "nhwc" when it differs from the graph's input; empty: as the graph
+  std::int64_t window_stride = 0;          // array data: a file is cut into windows of the input's size, this many elements apart; 0: it is not
   SourceSpan where;
 };
 
@@ -59,7 +60,7 @@ struct Recipe {
   std::vector<InputRecipe> inputs;
   std::vector<LayerRecipe> layers;         // later entries win
   struct Eval {                            // for `narrow eval`
-    std::string task;                      // classify, detect
+    std::string task;                      // classify, detect, anomaly
     std::string decoder;                   // detect: yolox, fastestdet, ssd
     std::int64_t label_offset = 0;         // class = argmax + offset
   } eval;

@@ -140,6 +140,12 @@ TEST(Recipe, MistakesPointAtThePlace) {
             "   |  input: {fill: 114}\n"
             "   |                ^^^\n"
             "  help: add 'resize: letterbox' or remove 'fill'");
+  EXPECT_EQ(error_of("eval: {task: anomaly, label_offset: 1}"),
+            "error: 'label_offset' has no effect with 'task: anomaly'\n"
+            "  --> r.yaml:1:37\n"
+            "   |  eval: {task: anomaly, label_offset: 1}\n"
+            "   |                                      ^\n"
+            "  help: remove it");
   EXPECT_EQ(error_of("eval: {task: detect}"),
             "error: 'task: detect' needs a 'decoder'\n"
             "  --> r.yaml:1:14\n"

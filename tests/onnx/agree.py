@@ -30,8 +30,8 @@ def images(folder, size, channels_first, bgr=False, letterbox=False, crop=False)
     for path in sorted(p for p in (SHARED / "data" / folder).iterdir() if p.suffix.lower() in (".jpg", ".jpeg"))[:SAMPLES]:
         image = Image.open(path).convert("RGB")
         if crop:
-            side = round(0.875 * min(image.size))
-            left, top = (image.width - side) // 2, (image.height - side) // 2
+            side = 0.875 * min(image.size)  # Pillow cuts at the nearest pixel edges
+            left, top = (image.width - side) / 2, (image.height - side) / 2
             image = image.crop((left, top, left + side, top + side))
         if letterbox:
             ratio = min(size[0] / image.width, size[1] / image.height)
