@@ -1,4 +1,4 @@
-// ONNX files as plain structs. onnx_proto.cpp is the only file that sees the protobuf classes; it resolves every storage
+// ONNX files as plain structs. Only onnx_proto.cpp and onnx_tensors.cpp see the protobuf classes; they resolve every storage
 // form of a tensor (raw bytes, typed fields, half precision, external files) into a Tensor. Half-precision types become
 // f32, unsigned 32- and 64-bit integers i64.
 #pragma once
