@@ -22,13 +22,16 @@ constexpr double kFineStep = 1.0 / 64;
 // that no second-order model sees, so it must buy something.
 constexpr double kHarmless = 0.003;
 
-// Sum over channels of importance * expected squared error, where no channel can lose more than its variance. Rounding noise is
-// alike in all channels; what is clipped at an end comes from the channels that reach beyond it, in proportion to the
-// squares of how far they do.
+// Sum over channels of importance * expected squared error. Rounding noise is alike in all channels; what is clipped at an end comes from
+// the channels that reach beyond it, in proportion to the squares of how far they do. No channel loses more than if it were replaced by
+// a constant: its variance, and the square of what its mean is moved by when that lies outside.
 class ChannelErrors {
  public:
   ChannelErrors(const ValueStats& stats, std::span<const double> importance) : stats_(&stats), importance_(importance) {
-    for (std::size_t c = 0; c < stats.channel_min.size(); ++c) variances_.push_back(stats.channel_variance(c));
+    for (std::size_t c = 0; c < stats.channel_min.size(); ++c) {
+      variances_.push_back(stats.channel_variance(c));
+      means_.push_back(stats.channel_mean(c));
+    }
   }
 
   // Mean squared errors per element of the whole tensor: of rounding, of clipping below lo and above hi.
@@ -44,7 +47,7 @@ class ChannelErrors {
     for (std::size_t c = 0; c < variances_.size(); ++c) {
       const double error = rounding + low_share * square(std::max(0.0, lo - static_cast<double>(stats_->channel_min[c]))) +
                            high_share * square(std::max(0.0, static_cast<double>(stats_->channel_max[c]) - hi));
-      sum += importance_[c] * std::min(error, variances_[c]);
+      sum += importance_[c] * std::min(error, variances_[c] + square(std::max({0.0, lo - means_[c], means_[c] - hi})));
     }
     return sum;
   }
@@ -53,7 +56,7 @@ class ChannelErrors {
   static double square(double x) { return x * x; }
   const ValueStats* stats_;
   std::span<const double> importance_;
-  std::vector<double> variances_;
+  std::vector<double> variances_, means_;
 };
 
 class Search {

@@ -150,6 +150,25 @@ TEST(OutputMse, WideChannelsDoNotBuyTheirTailsWithTheOthersResolution) {
   EXPECT_LT(relative(weighed), 0.8 * relative(plain));
 }
 
+// A channel that hardly varies, but far from zero: clipping it away would shift whatever reads it by its mean.
+TEST(OutputMse, ChannelsThatAreNearlyConstantAreNotClippedAway) {
+  for (const float mean : {30.0F, -30.0F, 300.0F}) {
+    SCOPED_TRACE(mean);
+    std::mt19937_64 rng(6);
+    std::normal_distribution<float> normal;
+    Tensor t(DType::kF32, {2000, 16});
+    for (std::int64_t i = 0; i < t.elements(); ++i) t.data<float>()[i] = i % 16 == 0 ? mean + 0.1F * normal(rng) : std::abs(normal(rng));
+    ValueStats stats;
+    stats.value = "x";
+    observe(t, stats);
+    std::vector<double> importance;
+    for (std::size_t c = 0; c < 16; ++c) importance.push_back(1 / stats.channel_variance(c) / 16);
+    const Range range = choose_range(stats, must(calibrator_from_name("output_mse", 99.99)), {}, importance);
+    const double far_end = mean > 0 ? range.hi : range.lo;
+    EXPECT_NEAR(far_end, static_cast<double>(mean), 0.02 * std::abs(static_cast<double>(mean)));
+  }
+}
+
 TEST(Percentile, CutsHalfAtEachEndOrAllAtOne) {
   const std::vector<float> two_sided = draw(std::uniform_real_distribution<double>(-1, 1), 30000);
   const Range a = choose(stats_of(two_sided), "percentile 90");
