@@ -5,6 +5,11 @@
 #include "base/error.h"
 
 namespace narrow {
+namespace {
+
+constexpr int kMostShift = 62;
+
+}  // namespace
 
 FixedPoint to_fixed_point(double real) {
   NARROW_CHECK(real >= 0 && real < static_cast<double>(1 << 30), "multiplier {}", real);
@@ -17,8 +22,10 @@ FixedPoint to_fixed_point(double real) {
     ++exponent;
   }
   const int shift = 31 - exponent;
-  if (shift > 62) return {0, 1};
-  return {static_cast<std::int32_t>(multiplier), shift};
+  if (shift <= kMostShift) return {static_cast<std::int32_t>(multiplier), shift};
+  // Gradual underflow: accumulators of 16-bit activations have 48 bits, so that factors far below 2^-32 still mean something.
+  multiplier = static_cast<std::int64_t>(std::nearbyint(std::ldexp(real, kMostShift)));
+  return multiplier == 0 ? FixedPoint{0, 1} : FixedPoint{static_cast<std::int32_t>(multiplier), kMostShift};
 }
 
 double to_double(FixedPoint value) { return std::ldexp(static_cast<double>(value.multiplier), -value.shift); }

@@ -1,5 +1,5 @@
-// Real multipliers as integers: real = multiplier * 2^-shift with multiplier in [2^30, 2^31). Derived once, in double,
-// by the compiler, and stored; no consumer recomputes it (specs/numerics.md § 2.1).
+// Real multipliers as integers: real = multiplier * 2^-shift with multiplier in [2^30, 2^31), less where the
+// shift would exceed 62. Derived once, in double, by the compiler, and stored; no consumer recomputes it (specs/numerics.md § 2.1).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct FixedPoint {
   bool operator==(const FixedPoint&) const = default;
 };
 
-// real >= 0 and < 2^30. Smaller than about 2^-32 gives {0, 1}.
+// real >= 0 and < 2^30. Below 2^-32 precision is lost bit by bit; what rounds to 0 at 2^-62 gives {0, 1}.
 FixedPoint to_fixed_point(double real);
 double to_double(FixedPoint value);
 

@@ -12,7 +12,9 @@ TEST(FixedPoint, KnownValues) {
   EXPECT_EQ(to_fixed_point(0.5), (FixedPoint{1 << 30, 31}));
   EXPECT_EQ(to_fixed_point(0.75), (FixedPoint{3 << 29, 31}));
   EXPECT_EQ(to_fixed_point(0.0), (FixedPoint{0, 1}));
-  EXPECT_EQ(to_fixed_point(0x1p-40), (FixedPoint{0, 1}));  // underflow
+  EXPECT_EQ(to_fixed_point(0x1p-40), (FixedPoint{1 << 22, 62}));  // gradual underflow
+  EXPECT_EQ(to_fixed_point(3 * 0x1p-62), (FixedPoint{3, 62}));
+  EXPECT_EQ(to_fixed_point(0x1p-64), (FixedPoint{0, 1}));
   EXPECT_EQ(to_fixed_point(0x1p-32), (FixedPoint{1 << 30, 62}));
   EXPECT_EQ(to_fixed_point(1.0 - 0x1p-40), (FixedPoint{1 << 30, 30}));  // rounds up to a power of two
   EXPECT_EQ(to_fixed_point(1 << 29), (FixedPoint{1 << 30, 1}));
