@@ -101,6 +101,30 @@ TEST_F(Commands, RunInEveryArithmetic) {
   EXPECT_EQ(scene.narrow("run net.narrow --mode float --input data.npy -q").exit_code, 2);
 }
 
+// A divisor that is small but never zero becomes zero on its grid.
+TEST_F(Commands, DivisionByWhatRoundingMadeZeroIsSaid) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", DType::kF32, {1, 64});
+  const ValueId root = must(append_inferred(graph, {.name = "root", .op = "Sqrt", .inputs = {x}}));
+  const ValueId y = must(append_inferred(graph, {.name = "y", .op = "Div", .inputs = {x, root}}));
+  graph.add_output(y);
+  graph.add_output(must(append_inferred(graph, {.name = "z", .op = "Relu", .inputs = {y}})));
+  must(export_onnx(graph, scene.path("norm.onnx")));
+  Tensor data(DType::kF32, {8, 64});
+  for (std::int64_t i = 0; i < data.elements(); ++i) data.data<float>()[i] = i % 2 == 0 ? 1e-4F : static_cast<float>(i);
+  must(write_npy(scene.path("positive.npy"), data));
+  for (const std::string command : {"compile norm.onnx --data positive.npy -o norm", "compare norm.onnx norm.narrow --data positive.npy", "compile norm.onnx --data positive.npy --sensitivity 2 -o norm"}) {
+    const Outcome outcome = scene.narrow(command + " --min-metric sqnr=5");
+    EXPECT_EQ(outcome.exit_code, 3) << command << outcome.err;
+    EXPECT_NE(outcome.err.find("warning: layer 'y' (Div) gives NaN or infinities in "), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("layers: [{match: \"root\", keep: float}]"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.out.find("none"), std::string::npos) << outcome.out;
+  }
+  const Json report = json("compare norm.onnx norm.narrow --data positive.npy -q --json");
+  EXPECT_EQ(report.find("outputs")->items()[0].find("sqnr_db")->as_double(), -999);
+  EXPECT_GT(report.find("outputs")->items()[0].find("lost")->as_int(), 0);
+}
+
 TEST_F(Commands, EvalFindsAnomalies) {
   // A network that halves its input: the error of a window is a quarter of its mean square.
   scene.write("half.yaml", "input: {window_stride: 2}\neval: {task: anomaly}\n");

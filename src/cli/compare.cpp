@@ -9,11 +9,11 @@
 namespace narrow::cli {
 namespace {
 
-std::string db(double x) { return std::isinf(x) && x > 0 ? "exact" : fmt::format("{:.1f}", x); }
+std::string db(double x) { return !std::isinf(x) ? fmt::format("{:.1f}", x) : x > 0 ? "exact" : "none"; }
 
 std::string text_of(const Comparison& comparison, bool all) {
   const std::vector<std::size_t> order = by_damage(comparison);
-  const bool at_outputs = !order.empty() && comparison.layers[order[0]].output.elements() > 0;
+  const bool at_outputs = !order.empty() && comparison.layers[order[0]].has_output();
   std::vector<Table::Column> columns{{"layer"}, {"type"}, {"bits", Align::kRight}, {"alone dB", Align::kRight}, {"alone cosine", Align::kRight}, {"total dB", Align::kRight},
                                      {"total cosine", Align::kRight}, {"max |d|", Align::kRight}, {"clipped %", Align::kRight}};
   if (at_outputs) columns.insert(columns.begin() + 3, {"output dB", Align::kRight});
@@ -85,6 +85,9 @@ Status run(const CompareCommand& command) {
   }
   const Comparison comparison = NARROW_TRY(compare_layers(first.graph, second.graph, *dataset, {.samples = dataset->size(), .output_samples = command.sensitivity}, progress));
   progress.end(counted(comparison.samples, "sample"));
+  Diagnostics after;
+  report_lost(first.graph, comparison, after);
+  print_diagnostics(after, command.common);
   NARROW_TRY(print_result(command.common.json ? comparison_json(comparison).dump() + "\n" : text_of(comparison, command.common.verbose)));
   return check_gates(command.gates, gate_values(comparison));
 }

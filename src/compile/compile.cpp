@@ -91,6 +91,7 @@ Result<Comparison> compare(const CompileOptions& options, CompileResult& result,
   const bool fresh = dataset->size() - result.recipe.samples >= options.compare_samples;
   const CompareOptions which{.first = fresh ? result.recipe.samples : 0, .samples = options.compare_samples, .output_samples = options.sensitivity_samples};
   Comparison comparison = NARROW_TRY(compare_layers(result.graph, result.network, *dataset, which, progress));
+  report_lost(result.graph, comparison, result.diagnostics);
   result.compared_on = fmt::format("{} samples that calibration {}", comparison.samples, fresh ? "did not see" : "saw as well");
   return comparison;
 }

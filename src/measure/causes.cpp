@@ -221,7 +221,7 @@ std::vector<std::string> damaged_layers(const Comparison& comparison, std::size_
   for (const std::size_t index : by_damage(comparison)) {
     const LayerComparison& layer = comparison.layers[index];
     // Sorted by what is asked here: a layer that is good alone may still cost most at the outputs.
-    const double harm = layer.output.elements() > 0 ? layer.output.sqnr_db() : layer.isolated.sqnr_db();
+    const double harm = layer.has_output() ? layer.output.sqnr_db() : layer.isolated.sqnr_db();
     if (names.size() == worst || harm >= kGoodSqnr) break;
     names.push_back(layer.node);
   }

@@ -217,6 +217,20 @@ Status check_same_inputs(const Graph& reference, const Graph& network) {
 
 }  // namespace
 
+void report_lost(const Graph& reference, const Comparison& comparison, Diagnostics& diagnostics) {
+  const auto first = std::find_if(comparison.layers.begin(), comparison.layers.end(), [](const LayerComparison& layer) { return layer.cumulative.lost() > 0; });
+  if (first == comparison.layers.end()) return;
+  std::string in_front;
+  for (const ValueId in : reference.node(reference.find_node(first->node)).inputs) {
+    const Node* producer = in ? reference.producer(in) : nullptr;
+    if (producer != nullptr) in_front += fmt::format("{}{{match: \"{}\", keep: float}}", in_front.empty() ? "" : ", ", producer->name);
+  }
+  const ErrorMetrics& metrics = first->cumulative;
+  diagnostics.warn(fmt::format("layer '{}' ({}) gives NaN or infinities in {} of {} elements, where the float network gives numbers", first->node, first->op, metrics.lost(), metrics.elements() + metrics.non_finite()),
+                   in_front.empty() ? "look at what it reads: a number has become 0 on its grid"
+                                    : fmt::format("what it reads has become 0 on its grid; keep that in float: in the recipe, layers: [{}]", in_front));
+}
+
 double Comparison::lowest_output_sqnr() const {
   double lowest = std::numeric_limits<double>::infinity();
   for (const OutputComparison& output : outputs) lowest = std::min(lowest, output.metrics.sqnr_db());
@@ -283,7 +297,10 @@ Result<Comparison> compare_layers(const Graph& reference, const Graph& network, 
     NARROW_TRY(run_network.run_apart(sample.inputs, isolated));
     if (at_outputs) NARROW_TRY(measure_at_outputs(*probe, sample.inputs, expected, sites, alone));
     for (std::size_t k = 0; k < expected.size(); ++k) {
-      if (expected[k].dtype() != DType::kF32) continue;
+      if (expected[k].dtype() != DType::kF32) {
+        result.outputs[k].metrics.add(expected[k].cast(DType::kF32), found[k].cast(DType::kF32));
+        continue;
+      }
       result.outputs[k].metrics.add(expected[k], found[k]);
       if (result.outputs[k].scores) result.outputs[k].same_argmax += argmax(expected[k].span<float>()) == argmax(found[k].span<float>()) ? 1 : 0;
     }

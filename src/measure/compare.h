@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/diagnostics.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "data/dataset.h"
@@ -29,6 +30,7 @@ struct LayerComparison {
   ErrorMetrics output = {};             // empty unless asked for
   ClipMeter clipped = {};
   double min = 0, max = 0;              // of the float value on these samples
+  bool has_output() const { return output.elements() + output.non_finite() > 0; }
 };
 
 struct OutputComparison {
@@ -52,6 +54,9 @@ struct CompareOptions {
   std::int64_t samples = 8;             // at most
   std::int64_t output_samples = 0;      // of these, how many measure every layer's cost at the outputs
 };
+
+// Warns of the first layer whose values are NaN or infinite in the network and not in the float graph.
+void report_lost(const Graph& reference, const Comparison& comparison, Diagnostics& diagnostics);
 
 // Samples that cannot be read are passed over. Error: inputs of the two differ, no sample can be read, interrupted.
 Result<Comparison> compare_layers(const Graph& reference, const Graph& network, const Dataset& dataset, const CompareOptions& options, Progress& progress);

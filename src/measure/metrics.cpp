@@ -18,7 +18,7 @@ constexpr std::size_t kChunk = 1 << 15;  // elements; fixed, so that results do 
 
 struct Sums {
   double signal[kLanes] = {}, noise[kLanes] = {}, power[kLanes] = {}, product[kLanes] = {}, largest[kLanes] = {};
-  std::uint64_t bad = 0;
+  std::uint64_t bad = 0, lost = 0;
 };
 
 // Vectors of the compiler: eight lanes on every processor, whatever the width of its registers.
@@ -27,16 +27,17 @@ using Words = std::int32_t __attribute__((vector_size(4 * kLanes)));
 using Doubles = double __attribute__((vector_size(8 * kLanes)));
 using Longs = std::int64_t __attribute__((vector_size(8 * kLanes)));
 
-// n: a multiple of kLanes. Pairs that are not both finite count as bad and as 0, 0.
+// n: a multiple of kLanes. Pairs that are not both finite count as bad and as 0, 0; where the reference is, as lost.
 NARROW_CLONES void add_whole(const float* reference, const float* other, std::size_t n, Sums& total) {
   Doubles signal{}, noise{}, power{}, product{}, largest{};
-  Words bad{};
+  Words bad{}, lost{};
   for (std::size_t i = 0; i < n; i += kLanes) {
     Floats x, y;
     std::memcpy(&x, reference + i, sizeof x);
     std::memcpy(&y, other + i, sizeof y);
-    const Words finite = (x - x == 0.0F) & (y - y == 0.0F);  // all ones; infinities and NaN: zero
+    const Words known = x - x == 0.0F, finite = known & (y - y == 0.0F);  // all ones; infinities and NaN: zero
     bad += finite + 1;
+    lost -= known & ~finite;
     const Doubles a = __builtin_convertvector(reinterpret_cast<Floats>(reinterpret_cast<Words>(x) & finite), Doubles);
     const Doubles b = __builtin_convertvector(reinterpret_cast<Floats>(reinterpret_cast<Words>(y) & finite), Doubles);
     const Doubles d = a - b;
@@ -55,6 +56,7 @@ NARROW_CLONES void add_whole(const float* reference, const float* other, std::si
     total.product[lane] = product[lane];
     total.largest[lane] = largest[lane];
     total.bad += static_cast<std::uint64_t>(bad[lane]);
+    total.lost += static_cast<std::uint64_t>(lost[lane]);
   }
 }
 
@@ -75,6 +77,7 @@ Sums sums_of(const float* reference, const float* other, std::size_t n) {
     sums.largest[lane] = std::max(sums.largest[lane], rest.largest[lane]);
   }
   sums.bad += rest.bad;
+  sums.lost += rest.lost;
   return sums;
 }
 
@@ -97,6 +100,7 @@ void ErrorMetrics::add_chunks(std::span<const float> reference, const Values& va
   for (const Sums& sums : chunks) {
     elements_ -= sums.bad;
     non_finite_ += sums.bad;
+    lost_ += sums.lost;
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       signal_ += sums.signal[lane];
       noise_ += sums.noise[lane];
@@ -129,14 +133,14 @@ void ErrorMetrics::add_quantized(const Tensor& reference, const Tensor& other, c
 }
 
 double ErrorMetrics::sqnr_db() const {
-  if (elements_ == 0 && non_finite_ > 0) return -std::numeric_limits<double>::infinity();
+  if (lost_ > 0 || (elements_ == 0 && non_finite_ > 0)) return -std::numeric_limits<double>::infinity();
   if (noise_ == 0) return std::numeric_limits<double>::infinity();
   if (signal_ == 0) return -std::numeric_limits<double>::infinity();
   return 10 * std::log10(signal_ / noise_);
 }
 
 double ErrorMetrics::cosine() const {
-  if (elements_ == 0 && non_finite_ > 0) return 0;
+  if (lost_ > 0 || (elements_ == 0 && non_finite_ > 0)) return 0;
   if (signal_ == 0 && other_ == 0) return 1;
   if (signal_ == 0 || other_ == 0) return 0;
   return product_ / (std::sqrt(signal_) * std::sqrt(other_));

@@ -12,7 +12,7 @@ namespace narrow {
 
 class ErrorMetrics {
  public:
-  // f32 tensors of the same shape. Non-finite pairs are counted, never averaged in.
+  // f32 tensors of the same shape. Pairs with NaN or infinity are counted, never averaged in.
   void add(const Tensor& reference, const Tensor& other);
   void add(std::span<const float> reference, std::span<const float> other);
   // `other` holds integers that mean what `params` says; they are dequantized.
@@ -20,9 +20,10 @@ class ErrorMetrics {
 
   std::uint64_t elements() const { return elements_; }
   std::uint64_t non_finite() const { return non_finite_; }
-  // 10 log10(sum ref^2 / sum (ref - other)^2). Equal arrays: +inf; a zero reference with noise: -inf.
+  std::uint64_t lost() const { return lost_; }  // of these, where the reference is finite: no figure is good enough then
+  // 10 log10(sum ref^2 / sum (ref - other)^2). Equal arrays: +inf; a zero reference with noise, or elements lost: -inf.
   double sqnr_db() const;
-  // Of the two arrays as vectors; 1 when both are zero, 0 when one of them is.
+  // Of the two arrays as vectors; 1 when both are zero, 0 when one of them is or elements are lost.
   double cosine() const;
   double max_abs() const { return max_abs_; }
   double signal_power() const { return signal_; }  // sums, not means
@@ -31,7 +32,7 @@ class ErrorMetrics {
  private:
   template <typename Values>
   void add_chunks(std::span<const float> reference, const Values& values_at);
-  std::uint64_t elements_ = 0, non_finite_ = 0;
+  std::uint64_t elements_ = 0, non_finite_ = 0, lost_ = 0;
   double signal_ = 0, noise_ = 0, other_ = 0, product_ = 0, max_abs_ = 0;
 };
 

@@ -55,10 +55,27 @@ TEST(ErrorMetrics, ExtremesAreDefined) {
 
 TEST(ErrorMetrics, NonFiniteIsCountedNotAveraged) {
   ErrorMetrics m;
-  m.add(vec({1, NAN, INFINITY, 2}), vec({1, 1, 1, NAN}));
+  m.add(vec({1, NAN, INFINITY, -INFINITY}), vec({1, 1, INFINITY, 2}));
   EXPECT_EQ(m.elements(), 1U);
   EXPECT_EQ(m.non_finite(), 3U);
+  EXPECT_EQ(m.lost(), 0U);
   EXPECT_EQ(m.sqnr_db(), std::numeric_limits<double>::infinity());
+}
+
+// One element in a million that the other network turned into NaN or infinity must not hide behind the others.
+TEST(ErrorMetrics, LostElementsAreNeverForgiven) {
+  for (const float lost : {NAN, INFINITY, -INFINITY}) {
+    for (const std::size_t at : {std::size_t{0}, std::size_t{8191}, std::size_t{99998}}) {
+      std::vector<float> reference(99999, 1.0F), other(99999, 1.0F);
+      other[at] = lost;
+      ErrorMetrics m;
+      m.add(reference, other);
+      m.add(vec({1, 2}), vec({1, 2}));
+      EXPECT_EQ(m.lost(), 1U);
+      EXPECT_EQ(m.sqnr_db(), -std::numeric_limits<double>::infinity());
+      EXPECT_EQ(m.cosine(), 0);
+    }
+  }
 }
 
 TEST(ErrorMetrics, NothingFiniteIsNoAgreement) {

@@ -12,6 +12,7 @@ namespace {
 constexpr std::int64_t kFormat = 1;
 constexpr std::size_t kHistograms = 12;   // of the worst layers
 constexpr std::size_t kHistogramBars = 160;
+constexpr double kNoSignal = -999;        // stands for a ratio of minus infinity; null is one of plus infinity
 
 Json finite(double x) { return std::isfinite(x) ? Json(x) : Json(); }
 
@@ -69,7 +70,7 @@ Json layer_json(const ReportInput& in, const LayerComparison& layer) {
   json["clipped"] = layer.clipped.share();
   json["isolated"] = metrics_json(layer.isolated);
   json["cumulative"] = metrics_json(layer.cumulative);
-  if (layer.output.elements() > 0) json["output"] = metrics_json(layer.output);
+  if (layer.has_output()) json["output"] = metrics_json(layer.output);
   return json;
 }
 
@@ -169,9 +170,10 @@ Json tried_json(const Advice& advice) {
 
 Json metrics_json(const ErrorMetrics& metrics) {
   Json json = Json::object();
-  json["sqnr_db"] = finite(metrics.sqnr_db());
+  json["sqnr_db"] = std::isinf(metrics.sqnr_db()) && metrics.sqnr_db() < 0 ? Json(kNoSignal) : finite(metrics.sqnr_db());
   json["cosine"] = finite(metrics.cosine());
   json["max_abs"] = finite(metrics.max_abs());
+  if (metrics.lost() > 0) json["lost"] = metrics.lost();
   return json;
 }
 
@@ -188,7 +190,7 @@ Json comparison_json(const Comparison& comparison) {
     entry["clipped"] = layer.clipped.share();
     entry["isolated"] = metrics_json(layer.isolated);
     entry["cumulative"] = metrics_json(layer.cumulative);
-    if (layer.output.elements() > 0) entry["output"] = metrics_json(layer.output);
+    if (layer.has_output()) entry["output"] = metrics_json(layer.output);
     layers.push_back(std::move(entry));
   }
   json["layers"] = std::move(layers);

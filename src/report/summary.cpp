@@ -71,7 +71,7 @@ std::string layer_table(const Json& report, std::size_t rows) {
     const Json& layer = layers[order[i]];
     std::vector<std::string> row{shortened(word(layer, "name"), name), word(layer, "op"), word(layer, "weights"), word(layer, "dtype"), decibels(layer.find("isolated")->find("sqnr_db")),
                                  decibels(layer.find("cumulative")->find("sqnr_db")), fmt::format("{:.2f}", 100 * number(layer, "clipped")), decision(layer)};
-    if (at_outputs) row.insert(row.begin() + 4, decibels(layer.find("output")->find("sqnr_db")));
+    if (at_outputs) row.insert(row.begin() + 4, layer.find("output") == nullptr ? std::string() : decibels(layer.find("output")->find("sqnr_db")));
     table.add_row(std::move(row));
   }
   std::string text = table.to_string();
@@ -100,7 +100,10 @@ std::string accuracy_line(const Json& report) {
   std::string text;
   for (const Json& output : accuracy.find("outputs")->items()) {
     if (!text.empty()) text += "; ";
-    text += fmt::format("output '{}' {} dB, cosine {:.5f}", word(output, "name"), decibels(output.find("sqnr_db")), number(output, "cosine"));
+    const Json* ratio = output.find("sqnr_db");
+    const bool numeric = ratio != nullptr && ratio->is_number() && ratio->as_double() > -999;
+    text += fmt::format("output '{}' {}{}, cosine {:.5f}", word(output, "name"), decibels(ratio), numeric ? " dB" : "", number(output, "cosine"));
+    if (output.find("lost") != nullptr) text += fmt::format(", NaN or infinite in {} elements", static_cast<std::int64_t>(number(output, "lost")));
     if (output.find("same_argmax") != nullptr) text += fmt::format(", same argmax on {}/{} samples", static_cast<std::int64_t>(number(output, "same_argmax")), samples);
   }
   const std::vector<std::size_t> order = report_by_damage(report);
@@ -168,7 +171,8 @@ std::string time_line(const Json& times) {
 }  // namespace
 
 std::string decibels(const Json* value) {
-  return value != nullptr && value->is_number() ? fmt::format("{:.1f}", value->as_double()) : std::string("exact");
+  if (value == nullptr || !value->is_number()) return "exact";
+  return value->as_double() <= -999 ? "none" : fmt::format("{:.1f}", value->as_double());
 }
 
 std::vector<std::size_t> report_by_damage(const Json& report) {

@@ -15,6 +15,6 @@ struct SummaryOptions {
 std::string summary_text(const Json& report, const SummaryOptions& options = {});
 // Indices into report["layers"] of the integer layers that compute, the most damaged first.
 std::vector<std::size_t> report_by_damage(const Json& report);
-std::string decibels(const Json* value);  // "31.2"; null: "exact"
+std::string decibels(const Json* value);  // "31.2"; null: "exact"; -999: "none" (see docs/report.md)
 
 }  // namespace narrow
