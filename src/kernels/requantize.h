@@ -47,10 +47,12 @@ inline std::int32_t rescale_single(std::int64_t acc, std::int32_t multiplier, st
 }
 
 // gemmlowp's pair: SaturatingRoundingDoublingHighMul, then RoundingDivideByPOT (exponent = shift - 31; when that is
-// negative the accumulator is shifted left first).
+// negative the accumulator is shifted left first). The pair is defined on 32 bits: accumulators of 16-bit activations that exceed
+// them are rounded once.
 inline std::int32_t rescale_double(std::int64_t acc, std::int32_t multiplier, std::int32_t shift) {
+  if (acc < INT32_MIN || acc > INT32_MAX) return rescale_single(acc, multiplier, shift);
   const int right = shift - 31;
-  std::int64_t a = saturate32(acc);  // what saturates before the shift saturates after it
+  std::int64_t a = acc;
   if (right < 0) a = saturate32(a * (std::int64_t{1} << -right));
   const std::int64_t product = a * multiplier;
   const std::int64_t nudge = product >= 0 ? (std::int64_t{1} << 30) : 1 - (std::int64_t{1} << 30);

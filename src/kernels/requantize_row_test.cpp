@@ -61,6 +61,21 @@ TEST(Requantize, LargeAccumulatorsSaturateInEveryMode) {
   EXPECT_EQ(rescale_double(-5, 1 << 30, 29), -10);
 }
 
+// Accumulators of 16-bit activations have 48 bits: in every mode they are rescaled, not cut to 32 bits first.
+TEST(Requantize, WideAccumulatorsKeepTheirSize) {
+  NARROW_SEEDED(rng);
+  std::uniform_real_distribution<double> size(31, 47), code(-32000, 32000);
+  for (int i = 0; i < 2000; ++i) {
+    const double wanted = code(rng), magnitude = std::exp2(size(rng));
+    const auto acc = static_cast<std::int64_t>(std::copysign(magnitude, wanted));
+    const double factor = wanted / static_cast<double>(acc);
+    const Rescale r = make_rescale(factor);
+    for (const Rounding mode : {Rounding::kSingleRound, Rounding::kDoubleRound, Rounding::kFloatRne}) {
+      ASSERT_NEAR(rescale(acc, r, mode), wanted, 0.52) << name_of(mode) << " of " << acc << " * " << factor;
+    }
+  }
+}
+
 TEST(RequantizeRow, RandomFactorsAndAccumulators) {
   NARROW_SEEDED(rng);
   for (int round = 0; round < 3000; ++round) {
