@@ -100,6 +100,7 @@ int needed_opset(const Graph& graph) {
   int opset = uses_16_bits(graph) ? kOpsetOf16Bits : kDefaultOpset;
   for (const NodeId id : graph.order()) {
     const OpDef& op = op_of(graph.node(id));
+    if (op.denormalize == nullptr) opset = std::max(opset, op.since_opset);  // it is written as it is
     if (op.export_opset != nullptr) opset = std::max(opset, op.export_opset(graph.node(id)));
   }
   return opset;

@@ -91,7 +91,8 @@ bool absorb_producer(Graph& graph, NodeId id) {
   const auto pads = attrs.get_ints("pads", {0, 0, 0, 0});
   const bool counts = attrs.get_int("count_include_pad") != 0;
   if (attrs.get_int("ceil_mode") != 0 || (!counts && std::any_of(pads.begin(), pads.end(), [](std::int64_t p) { return p != 0; }))) return false;
-  if (!absorb_zero_pad(graph, id)) return false;
+  const auto kernel = attrs.get_ints("kernel_shape");
+  if (!absorb_zero_pad(graph, id, {kernel[0] - 1, kernel[1] - 1, kernel[0] - 1, kernel[1] - 1})) return false;  // ONNX wants less padding than window
   graph.attrs(id).set("count_include_pad", 1);
   return true;
 }

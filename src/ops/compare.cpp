@@ -66,8 +66,8 @@ void run_where(RunContext& ctx) {
 
 QuantRule rule(const Graph&, const Node&) { return {.unquantized = "comparisons and selections have no integer form"}; }
 
-constexpr OpDef comparison(std::string_view name, std::string_view summary, void (*run)(RunContext&)) {
-  return {.name = name, .summary = summary, .min_inputs = 2, .infer = infer_compare, .run = run, .permute = permute_elementwise, .quant_rule = rule};
+constexpr OpDef comparison(std::string_view name, std::string_view summary, void (*run)(RunContext&), int since_opset = 1) {
+  return {.name = name, .summary = summary, .min_inputs = 2, .since_opset = since_opset, .infer = infer_compare, .run = run, .permute = permute_elementwise, .quant_rule = rule};
 }
 
 }  // namespace
@@ -75,9 +75,9 @@ constexpr OpDef comparison(std::string_view name, std::string_view summary, void
 extern const OpDef op_equal, op_greater, op_greater_or_equal, op_less, op_less_or_equal, op_and, op_or, op_not, op_where;
 constinit const OpDef op_equal = comparison("Equal", "a == b", run_compare<Equal>);
 constinit const OpDef op_greater = comparison("Greater", "a > b", run_compare<Greater>);
-constinit const OpDef op_greater_or_equal = comparison("GreaterOrEqual", "a >= b", run_compare<GreaterOrEqual>);
+constinit const OpDef op_greater_or_equal = comparison("GreaterOrEqual", "a >= b", run_compare<GreaterOrEqual>, 12);
 constinit const OpDef op_less = comparison("Less", "a < b", run_compare<Less>);
-constinit const OpDef op_less_or_equal = comparison("LessOrEqual", "a <= b", run_compare<LessOrEqual>);
+constinit const OpDef op_less_or_equal = comparison("LessOrEqual", "a <= b", run_compare<LessOrEqual>, 12);
 constinit const OpDef op_and = comparison("And", "a and b", run_compare<Both>);
 constinit const OpDef op_or = comparison("Or", "a or b", run_compare<Either>);
 constinit const OpDef op_not{.name = "Not", .summary = "not x", .infer = infer_not, .run = run_not, .permute = permute_elementwise, .quant_rule = rule};

@@ -59,6 +59,6 @@ Status denormalize(RewriteContext& ctx) {
 }  // namespace
 
 extern const OpDef op_gelu;
-constinit const OpDef op_gelu = unary_op({.name = "Gelu", .summary = "x * Phi(x)", .normalize = normalize, .denormalize = denormalize, .activation = &kActivation});
+constinit const OpDef op_gelu = unary_op({.name = "Gelu", .summary = "x * Phi(x)", .since_opset = 20, .normalize = normalize, .denormalize = denormalize, .activation = &kActivation});
 
 }  // namespace narrow

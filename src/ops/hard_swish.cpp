@@ -27,6 +27,6 @@ Status denormalize(RewriteContext& ctx) {
 }  // namespace
 
 extern const OpDef op_hard_swish;
-constinit const OpDef op_hard_swish = unary_op({.name = "HardSwish", .summary = "x * clip(x / 6 + 1/2, 0, 1)", .denormalize = denormalize, .activation = &kActivation});
+constinit const OpDef op_hard_swish = unary_op({.name = "HardSwish", .summary = "x * clip(x / 6 + 1/2, 0, 1)", .since_opset = 14, .denormalize = denormalize, .activation = &kActivation});
 
 }  // namespace narrow

@@ -21,6 +21,9 @@ Status normalize(RewriteContext& ctx) {
   if (axes.empty()) {
     if (ctx.node().attrs.get_int("noop_with_empty_axes") == 0) {
       for (std::size_t i = 0; i < x.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+    } else {
+      ctx.results[0] = ctx.node().inputs[0];
+      return {};
     }
   }
   for (std::int64_t& axis : axes) axis = NARROW_TRY(normalize_axis(axis, x.size()));

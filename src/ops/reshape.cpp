@@ -1,5 +1,6 @@
 // Reshape and what is only a reshape: Flatten, Squeeze, Unsqueeze. Internal form: one input, attribute "shape" with the
 // full static shape. No bytes move.
+#include <algorithm>
 #include <cstring>
 
 #include "ops/layout.h"
@@ -101,11 +102,19 @@ Status normalize_unsqueeze(RewriteContext& ctx) {
   return {};
 }
 
+// An extent of 0 is meant as such; ONNX can say so since opset 14.
+bool holds_nothing(const Node& node) {
+  const Shape shape = node.attrs.get_ints("shape");
+  return std::find(shape.begin(), shape.end(), 0) != shape.end();
+}
+int export_opset(const Node& node) { return holds_nothing(node) ? 14 : 13; }
+
 Status denormalize(RewriteContext& ctx) {
   Shape shape = ctx.node().attrs.get_ints("shape");
   const auto rank = static_cast<std::int64_t>(shape.size());
   const ValueId constant = ctx.graph.add_constant(ctx.node().name + ".shape", Tensor::of<std::int64_t>({rank}, shape));
   ctx.graph.set_inputs(ctx.node_id, {ctx.node().inputs[0], constant});
+  if (holds_nothing(ctx.node())) ctx.attrs().set("allowzero", 1);
   ctx.attrs().erase("shape");
   return {};
 }
@@ -155,6 +164,7 @@ constinit const OpDef op_reshape{.name = "Reshape",
                                  .view = true,
                                  .normalize = normalize,
                                  .denormalize = denormalize,
+                                 .export_opset = export_opset,
                                  .infer = infer,
                                  .run = run,
                                  .permute_axes = permute_axes,

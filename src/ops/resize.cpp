@@ -3,6 +3,7 @@
 // the model states it), mode, coordinate_transformation_mode, nearest_mode, cubic_coeff_a, exclude_outside.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/parallel.h"
 #include "ops/integer_inputs.h"
@@ -220,6 +221,33 @@ void run_integer(RunContext& ctx) {
 
 // --- export: ONNX opset 13 states sizes when they give the same scale, else scales ---
 
+// A runtime that finds one grid in front of a linear Resize and behind it interpolates the codes themselves, and cuts off what should be
+// rounded (ONNX Runtime 1.20). A scale that differs in its last bit makes it compute in real numbers, as the integer network rounds.
+void keep_in_reals(Graph& graph, ValueId y) {
+  const std::vector<NodeId> users = graph.value(y).users;
+  for (const NodeId user : users) {
+    if (graph.node(user).op != "QuantizeLinear" || !graph.value(graph.node(user).inputs[1]).is_constant()) continue;
+    const Value& scale = graph.value(graph.node(user).inputs[1]);
+    Tensor next = scale.constant.clone();
+    for (float& s : next.span<float>()) s = std::nextafter(s, std::numeric_limits<float>::infinity());
+    graph.set_input(user, 1, graph.add_constant(scale.name, std::move(next)));
+  }
+}
+
+// Planes become samples: layout transformations of runtimes stop at a Reshape, and do not know cubic interpolation of channels-last maps.
+Status planes_as_samples(RewriteContext& ctx) {
+  Graph& graph = ctx.graph;
+  const Shape x = ctx.input(0).shape, y = graph.value(ctx.results[0]).shape;
+  NodeSpec in{.name = ctx.node().name + ".planes", .op = "Reshape", .inputs = {ctx.node().inputs[0]}};
+  in.attrs.set("shape", Attr(Shape{x[0] * x[1], 1, x[2], x[3]}));
+  graph.set_input(ctx.node_id, 0, NARROW_TRY(ctx.insert_before(std::move(in))));
+  graph.set_type(ctx.results[0], {graph.value(ctx.results[0]).dtype, {y[0] * y[1], 1, y[2], y[3]}});
+  NodeSpec out{.name = ctx.node().name + ".maps", .op = "Reshape", .inputs = {ctx.results[0]}};
+  out.attrs.set("shape", Attr(y));
+  ctx.results[0] = NARROW_TRY(ctx.insert_after(std::move(out)));
+  return {};
+}
+
 Status denormalize(RewriteContext& ctx) {
   Graph& graph = ctx.graph;
   const Shape x = ctx.input(0).shape;
@@ -230,14 +258,18 @@ Status denormalize(RewriteContext& ctx) {
   NARROW_TRY(ctx.input_to_channels_first(0));
   bool exact = true;
   for (std::size_t d = 0; d < 2; ++d) exact = exact && static_cast<float>(scales[d]) == static_cast<float>(sizes[d]) / static_cast<float>(x[d + 1]);
-  const std::string& name = ctx.node().name;
+  const std::string mode = ctx.node().attrs.get_string("mode", "nearest"), name = ctx.node().name;
+  const bool cubic = mode == "cubic";
+  if (mode == "linear") keep_in_reals(graph, ctx.results[0]);
   if (exact) {
-    graph.set_inputs(ctx.node_id, {ctx.node().inputs[0], {}, {}, graph.add_constant(name + ".sizes", Tensor::of<std::int64_t>({4}, {x[0], x[3], sizes[0], sizes[1]}))});
+    const std::int64_t samples = cubic ? x[0] * x[3] : x[0], planes = cubic ? 1 : x[3];
+    graph.set_inputs(ctx.node_id, {ctx.node().inputs[0], {}, {}, graph.add_constant(name + ".sizes", Tensor::of<std::int64_t>({4}, {samples, planes, sizes[0], sizes[1]}))});
   } else {
     graph.set_inputs(ctx.node_id, {ctx.node().inputs[0], {}, graph.add_constant(name + ".scales", Tensor::of<float>({4}, {1, 1, static_cast<float>(scales[0]), static_cast<float>(scales[1])}))});
   }
   const Value& y = graph.value(ctx.results[0]);
   graph.set_type(ctx.results[0], {y.dtype, {y.shape[0], y.shape[3], y.shape[1], y.shape[2]}});
+  if (cubic) NARROW_TRY(planes_as_samples(ctx));
   return ctx.result_to_channels_last(0);
 }
 

@@ -27,6 +27,6 @@ extern const OpDef op_softplus;
 constinit const OpDef op_softplus = unary_op({.name = "Softplus", .summary = "log(1 + exp(x))", .activation = &kSoftplus});
 
 extern const OpDef op_mish;
-constinit const OpDef op_mish = unary_op({.name = "Mish", .summary = "x * tanh(log(1 + exp(x)))", .denormalize = denormalize_mish, .activation = &kMish});
+constinit const OpDef op_mish = unary_op({.name = "Mish", .summary = "x * tanh(log(1 + exp(x)))", .since_opset = 18, .denormalize = denormalize_mish, .activation = &kMish});
 
 }  // namespace narrow

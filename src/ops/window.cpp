@@ -1,6 +1,7 @@
 #include "ops/window.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace narrow {
 namespace {
@@ -148,6 +149,11 @@ ConvShape conv_shape(const Attrs& attrs, const Shape& x, const Shape& weights, c
 }
 
 bool absorb_zero_pad(Graph& graph, NodeId node) {
+  constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+  return absorb_zero_pad(graph, node, {kAny, kAny, kAny, kAny});
+}
+
+bool absorb_zero_pad(Graph& graph, NodeId node, const std::array<std::int64_t, 4>& most) {
   const ValueId padded = graph.node(node).inputs[0];
   const Node* pad = graph.producer(padded);
   if (pad == nullptr || pad->op != "Pad" || pad->attrs.get_string("mode", "constant") != "constant" || pad->attrs.get_float("value", 0) != 0) return false;
@@ -158,6 +164,7 @@ bool absorb_zero_pad(Graph& graph, NodeId node) {
   for (std::size_t i = 0; i < 4; ++i) {
     if (more[i] < 0) return false;
     pads[i] += more[i];
+    if (pads[i] > most[i]) return false;
   }
   const ValueId source = pad->inputs[0];
   graph.add_origin(node, pad->origin);

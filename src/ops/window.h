@@ -2,6 +2,8 @@
 // attributes are kernel_shape[2] (pools only), strides[2], pads[4] = (top, left, bottom, right) and dilations[2].
 #pragma once
 
+#include <array>
+
 #include "kernels/conv_shape.h"
 #include "ops/op_def.h"
 
@@ -39,5 +41,6 @@ ConvShape conv_shape(const Attrs& attrs, const Shape& x, const Shape& weights, c
 
 // Swallows a producing zero Pad (over height and width only) of input 0 into the attribute "pads".
 bool absorb_zero_pad(Graph& graph, NodeId node);
+bool absorb_zero_pad(Graph& graph, NodeId node, const std::array<std::int64_t, 4>& most);  // most: what the padding may come to
 
 }  // namespace narrow

@@ -20,7 +20,8 @@ import numpy as np
 import onnx
 import onnxruntime
 
-import odd_files  # noqa: F401 (each fills CASES)
+import odd_exports  # noqa: F401 (each fills CASES)
+import odd_files  # noqa: F401
 import odd_forms  # noqa: F401
 import odd_graphs  # noqa: F401
 import odd_operators  # noqa: F401
