@@ -169,8 +169,9 @@ QuantParams params_from_range(double lo, double hi, const GridOptions& options) 
   } else {
     scale = (hi - lo) / (qmax - qmin);
   }
-  // Nothing to represent (all zeros, or denormals that no multiplier could express): any scale is exact for 0; 1 is tame.
-  if (scale < static_cast<double>(std::numeric_limits<float>::min())) scale = 1.0;
+  // Nothing to represent (all zeros, or denormals that no multiplier could express): any scale is exact for 0. That of a range as wide as 1
+  // is tame, and fine enough for the bias that is counted in it.
+  if (scale < static_cast<double>(std::numeric_limits<float>::min())) scale = 1 / (qmax - qmin);
   const auto single = static_cast<float>(std::min(scale, static_cast<double>(std::numeric_limits<float>::max())));
   if (!options.symmetric) zero = std::clamp(round_half_even(qmin - lo / static_cast<double>(single)), qmin, qmax);
   p.scale = {single};

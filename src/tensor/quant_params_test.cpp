@@ -95,9 +95,9 @@ TEST(ParamsFromRange, ZeroIsExactAndTheRangeIsCovered) {
 }
 
 TEST(ParamsFromRange, GuardsGiveUsableScales) {
-  EXPECT_EQ(from_range(0, 0, DType::kI8).scale[0], 1.0F);
+  EXPECT_EQ(from_range(0, 0, DType::kI8).scale[0], 1.0F / 255);
   EXPECT_EQ(from_range(0, 0, DType::kI8).zero_point[0], -128);
-  EXPECT_EQ(from_range(0, 1e-40, DType::kI8).scale[0], 1.0F);  // denormal
+  EXPECT_EQ(from_range(0, 1e-40, DType::kI8).scale[0], 1.0F / 255);  // denormal
   EXPECT_EQ(from_range(-1e308, 1e308, DType::kI8).scale[0], std::numeric_limits<float>::max());
   NARROW_SEEDED(rng);
   std::uniform_real_distribution<double> exponent(-30, 30), sign(-1, 1);
