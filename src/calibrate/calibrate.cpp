@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "calibrate/observe.h"
+#include "ops/op_def.h"
 #include "run/executor.h"
 
 namespace narrow {
@@ -68,7 +69,10 @@ class Part {
         return;
       }
       ValueStats& value = stats.values[static_cast<std::size_t>(index_[id.index])];
-      for_samples(tensor, [&](const Tensor& sample) { observe(sample, value); });
+      const Node* reader = selective_reader(graph_, id);
+      Tensor seen = reader == nullptr ? tensor : tensor.clone();
+      if (reader != nullptr) op_of(*reader).as_read(*reader, seen);
+      for_samples(seen, [&](const Tensor& sample) { observe(sample, value); });
       if (value.nan_count > 0) nan = id;
     };
     NARROW_TRY(executor.run(sample.inputs, observer));

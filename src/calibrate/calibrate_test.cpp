@@ -205,6 +205,22 @@ TEST(Calibrate, NanOfAnOutputThatStaysFloatIsFoundToo) {
   EXPECT_EQ(calibrate(graph, {}, data).error().message, "input 'x' of sample 's0' holds NaN");
 }
 
+// Logits with a mask: what the Softmax cannot tell from minus infinity does not widen their range.
+TEST(Calibrate, ValuesAreObservedAsTheirOnlyReaderSeesThem) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", DType::kF32, {1, 4});
+  NodeSpec softmax{.name = "y", .op = "Softmax", .inputs = {x}};
+  softmax.attrs.set("axis", 1);
+  graph.add_output(must(append_inferred(graph, std::move(softmax))));
+  MemoryDataset data;
+  data.tensors = {Tensor::of<float>({1, 4}, {3, -1e9F, -2, 1}), Tensor::of<float>({1, 4}, {-1, -1e9F, -1e9F, 0})};
+  const Stats stats = must(calibrate(graph, std::vector<ValueId>{x}, data));
+  EXPECT_EQ(stats.values[0].min, -16);
+  EXPECT_EQ(stats.values[0].max, 3);
+  graph.add_output(must(append_inferred(graph, {.name = "z", .op = "Relu", .inputs = {x}})));
+  EXPECT_EQ(must(calibrate(graph, std::vector<ValueId>{x}, data)).values[0].min, -1e9F) << "the Relu sees all of it";
+}
+
 TEST(Calibrate, InfinitiesAreReported) {
   const Net n = make_net();
   MemoryDataset data;

@@ -39,7 +39,13 @@ void keep_copy(const Tensor& from, Tensor& to) {
 struct Site {
   LayerComparison* layer = nullptr;
   ValueId reference;
+  const Node* reader = nullptr;  // of the float graph; the only one, when it does not see everything (OpDef::as_read)
 };
+
+Tensor as_read(const Node& reader, Tensor values) {
+  op_of(reader).as_read(reader, values);
+  return values;
+}
 
 using RealValues = std::map<ValueId, Tensor>;
 
@@ -55,7 +61,8 @@ class LayerObserver {
     const Value& value = network_.value(id);
     const Tensor& expected = expected_.at(site->second.reference);
     ErrorMetrics& metrics = site->second.layer->*metrics_;
-    if (value.quant) metrics.add_quantized(expected, tensor, *value.quant);
+    if (const Node* reader = site->second.reader) metrics.add(as_read(*reader, expected.clone()), as_read(*reader, value.quant ? dequantize(tensor, *value.quant) : tensor.clone()));
+    else if (value.quant) metrics.add_quantized(expected, tensor, *value.quant);
     else metrics.add(expected, tensor);
     if (kept_ != nullptr && value.quant) (*kept_)[site->second.reference] = dequantize(tensor, *value.quant);
   }
@@ -164,7 +171,8 @@ std::pair<double, double> extremes_of(std::span<const float> values) {
   return {static_cast<double>(*std::min_element(low.begin(), low.end())), static_cast<double>(*std::max_element(high.begin(), high.end()))};
 }
 
-void observe_real(LayerComparison& layer, const Tensor& real, bool first) {
+void observe_real(LayerComparison& layer, const Tensor& whole, const Node* reader, bool first) {
+  const Tensor real = reader == nullptr ? whole : as_read(*reader, whole.clone());
   const std::span<const float> values = real.span<float>();
   if (values.empty()) return;
   const auto [low, high] = extremes_of(values);
@@ -256,7 +264,7 @@ Result<Comparison> compare_layers(const Graph& reference, const Graph& network, 
   std::map<ValueId, Site> sites;            // by id in the network
   std::map<ValueId, LayerComparison*> layers;  // by id in the float graph
   for (std::size_t i = 0; i < values.size(); ++i) {
-    sites[counterpart(reference, values[i], network)] = {&result.layers[i], values[i]};
+    sites[counterpart(reference, values[i], network)] = {&result.layers[i], values[i], selective_reader(reference, values[i])};
     layers[values[i]] = &result.layers[i];
   }
   for (const ValueId out : reference.outputs()) {
@@ -288,7 +296,7 @@ Result<Comparison> compare_layers(const Graph& reference, const Graph& network, 
     const Sample sample = NARROW_TRY(std::move(loaded));
     const std::vector<Tensor> expected = NARROW_TRY(run_reference.run(sample.inputs, [&](ValueId id, const Tensor& tensor) {
       if (const auto wanted = float_values.find(id); wanted != float_values.end()) keep_copy(tensor, wanted->second);
-      if (const auto layer = layers.find(id); layer != layers.end()) observe_real(*layer->second, tensor, result.samples == 0);
+      if (const auto layer = layers.find(id); layer != layers.end()) observe_real(*layer->second, tensor, selective_reader(reference, id), result.samples == 0);
     }));
     const std::vector<Tensor> found = NARROW_TRY(run_network.run(sample.inputs, cumulative));
     RealValues alone;

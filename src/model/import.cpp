@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <optional>
 
 #include "base/text.h"
@@ -22,6 +23,12 @@ struct Refusal {
   std::string text;  // "node 'x' (Op): reason"
   std::string help;
 };
+
+// Where minus infinity is a mask, and what brings it there; anywhere else it is damage.
+bool may_mask(std::string_view op) {
+  static constexpr std::string_view kOperators[] = {"Add", "Where", "Cast", "Concat", "Expand", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"};
+  return std::find(std::begin(kOperators), std::end(kOperators), op) != std::end(kOperators);
+}
 
 // Gives `value` exactly this name; who has it now gets a suffix.
 void claim_name(Graph& graph, ValueId value, const std::string& name) {
@@ -135,14 +142,27 @@ class Importer {
     return check_finite();
   }
 
-  // NaN anywhere, or Inf in more than a single number (a bound of Clip may be infinite).
+  // All readers of a constant, as ONNX has them before its nodes are added and as the graph has them afterwards.
+  bool is_mask(const Value& v) const {
+    for (const NodeId user : v.users) {
+      if (!may_mask(graph_.node(user).op)) return false;
+    }
+    for (const OnnxNode& node : model_.nodes) {
+      if (std::find(node.inputs.begin(), node.inputs.end(), v.name) != node.inputs.end() && !may_mask(node.op)) return false;
+    }
+    return true;
+  }
+
+  // NaN anywhere, or an infinity in more than a single number (a bound of Clip may be infinite; a mask may hold -inf).
   Status check_finite() {
     std::vector<std::string> found;
     for (const ValueId id : graph_.live_values()) {
       const Value& v = graph_.value(id);
       if (!v.is_constant() || v.dtype != DType::kF32) continue;
       const auto values = v.constant.span<float>();
-      const auto bad = std::find_if(values.begin(), values.end(), [&](float x) { return std::isnan(x) || (values.size() > 1 && std::isinf(x)); });
+      const auto damaged = [&](float x) { return std::isnan(x) || (values.size() > 1 && std::isinf(x)); };
+      auto bad = std::find_if(values.begin(), values.end(), damaged);
+      if (bad != values.end() && is_mask(v)) bad = std::find_if(bad, values.end(), [](float x) { return std::isnan(x) || x > std::numeric_limits<float>::max(); });
       if (bad != values.end()) found.push_back(fmt::format("initializer '{}' {} holds {} at element {}", v.name, to_string(v.shape), exact(*bad), bad - values.begin()));
     }
     if (found.empty()) return {};

@@ -65,6 +65,11 @@ Result<ValueId> append_inferred(Graph& graph, NodeSpec spec) {
   return graph.node(id).outputs[0];
 }
 
+const Node* selective_reader(const Graph& graph, ValueId value) {
+  const NodeId reader = graph.single_user(value);
+  return reader && op_of(graph.node(reader)).as_read != nullptr && graph.node(reader).inputs[0] == value ? &graph.node(reader) : nullptr;
+}
+
 // --- RewriteContext ---
 
 Result<const Tensor*> RewriteContext::constant_input(std::size_t slot, std::string_view what) const {

@@ -143,6 +143,10 @@ struct OpDef {
   bool (*recognize)(Graph& graph, NodeId node) = nullptr;
   std::optional<Affine> (*affine)(const Graph& graph, const Node& node) = nullptr;
 
+  // Brings what has no influence on the outputs near to what has (in a Softmax: elements far below the largest of their row, masked ones
+  // above all), in place, for input 0 (f32). Ranges are chosen and errors are measured on the result. nullptr: every element counts.
+  void (*as_read)(const Node& node, Tensor& x) = nullptr;
+
   const LinearForm* linear = nullptr;
   const ActivationDef* activation = nullptr;
   bool fuses_activation = false;       // honours the attribute "activation" in run, prepare and lower
@@ -165,6 +169,9 @@ Status infer_node(Graph& graph, NodeId node);
 inline constexpr std::int64_t kMostGenerated = std::int64_t{1} << 26;
 // append + infer_node; returns the first output.
 Result<ValueId> append_inferred(Graph& graph, NodeSpec spec);
+
+// The node that alone reads `value` and has as_read; nullptr when there is none, or the value is a graph output.
+const Node* selective_reader(const Graph& graph, ValueId value);
 
 // The activation fused into `node`, if any: its definition and its own attributes (without the prefix).
 struct FusedActivation {

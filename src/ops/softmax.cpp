@@ -70,6 +70,45 @@ bool permute(Graph& graph, NodeId id, const std::vector<int>& perm) {
   return true;
 }
 
+// exp(-16) is 1e-7: what lies further below the largest element of its row is as good as masked.
+void as_read(const Node& node, Tensor& x) {
+  constexpr float kReach = 16;
+  float* values = x.data<float>();
+  for_rows(node, x.shape(), [&](std::int64_t first, std::int64_t step, std::int64_t count) {
+    float largest = values[first];
+    for (std::int64_t i = 1; i < count; ++i) largest = std::max(largest, values[first + i * step]);
+    const float floor = largest - kReach;
+    for (std::int64_t i = 0; i < count; ++i) {
+      float& value = values[first + i * step];
+      value = value < floor ? floor : value;
+    }
+  });
+}
+
+// An additive mask of -1e9 or minus infinity would take all resolution from what it is added to. Under a Softmax -1e4 masks as well: logits
+// do not differ by thousands.
+bool bound_mask(Graph& graph, NodeId id) {
+  constexpr float kMask = -1e4F;
+  const ValueId x = graph.node(id).inputs[0];
+  const Node* sum = graph.producer(x);
+  if (sum == nullptr || sum->op != "Add" || graph.single_user(x) != id) return false;
+  const NodeId add = graph.value(x).producer;
+  for (std::size_t slot = 0; slot < 2; ++slot) {
+    const Value& mask = graph.value(sum->inputs[slot]);
+    if (!mask.is_constant() || mask.dtype != DType::kF32) continue;
+    Tensor bounded = mask.constant.clone();
+    bool changed = false;
+    for (float& m : bounded.span<float>()) {
+      changed = changed || m < kMask;
+      m = m < kMask ? kMask : m;
+    }
+    if (!changed) continue;
+    graph.set_input(add, slot, graph.add_constant(mask.name, std::move(bounded)));
+    return true;
+  }
+  return false;
+}
+
 QuantRule quant_rule(const Graph&, const Node&) {
   QuantRule rule;
   rule.fixed = {{.slot = output_slot(0), .lo = 0, .hi = 1}};
@@ -231,7 +270,7 @@ void run_integer(RunContext& ctx) {
 }  // namespace
 
 extern const OpDef op_softmax;
-constinit const OpDef op_softmax{.name = "Softmax", .summary = "exp(x) over its sum along an axis", .real_inputs = 1, .normalize = normalize, .infer = infer, .run = run, .permute = permute, .quant_rule = quant_rule, .lower = lower};
+constinit const OpDef op_softmax{.name = "Softmax", .summary = "exp(x) over its sum along an axis", .real_inputs = 1, .normalize = normalize, .infer = infer, .run = run, .permute = permute, .absorb_producer = bound_mask, .as_read = as_read, .quant_rule = quant_rule, .lower = lower};
 
 extern const OpDef op_qsoftmax;
 constinit const OpDef op_qsoftmax{.name = "qsoftmax", .summary = "softmax of codes by tables", .onnx = false, .infer = infer_integer, .run = run_integer};

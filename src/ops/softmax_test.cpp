@@ -37,6 +37,38 @@ TEST(Softmax, BeforeOpset13FlattensTheAxesFromItsAxisOn) {
   EXPECT_EQ(test::ops_of(test::must(normalized_op("Softmax", along(2), {{x}}, 11))), std::vector<std::string>{"Softmax"});
 }
 
+TEST(Softmax, ReadsNothingFarBelowTheLargestOfARow) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const Graph graph = one_op("Softmax", along(1), {{Tensor::zeros(DType::kF32, {3, 3})}});
+  const Node* reader = selective_reader(graph, graph.inputs()[0]);
+  ASSERT_NE(reader, nullptr);
+  Tensor x = Tensor::of<float>({3, 3}, {5, -1e9F, -10.5F, 1, -inf, -20, -100, -101, -117});
+  op_of(*reader).as_read(*reader, x);
+  const auto seen = x.span<float>();
+  EXPECT_EQ(std::vector<float>(seen.begin(), seen.end()), (std::vector<float>{5, -11, -10.5F, 1, -15, -15, -100, -101, -116}));
+}
+
+TEST(Softmax, BoundsTheMaskThatIsAddedInFront) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const auto mask_of = [&](std::vector<float> mask, bool read_twice) {
+    Graph graph;
+    const ValueId x = graph.add_input("x", DType::kF32, {1, 3}), m = graph.add_constant("m", Tensor::of<float>({1, 3}, mask));
+    const ValueId z = test::must(append_inferred(graph, {.name = "z", .op = "Add", .inputs = {x, m}}));
+    graph.add_output(test::must(append_inferred(graph, {.name = "y", .op = "Softmax", .inputs = {z}, .attrs = along(1)})));
+    if (read_twice) graph.add_output(test::must(append_inferred(graph, {.name = "w", .op = "Relu", .inputs = {z}})));
+    const NodeId softmax = graph.find_node("y");
+    const bool changed = op_of(graph.node(softmax)).absorb_producer(graph, softmax);
+    if (changed) {
+      EXPECT_FALSE(op_of(graph.node(softmax)).absorb_producer(graph, softmax)) << "once is enough";
+    }
+    const auto now = graph.value(graph.node(graph.find_node("z")).inputs[1]).constant.span<float>();
+    return std::pair(changed, std::vector<float>(now.begin(), now.end()));
+  };
+  EXPECT_EQ(mask_of({0, -1e9F, -inf}, false), std::pair(true, std::vector<float>{0, -1e4F, -1e4F}));
+  EXPECT_EQ(mask_of({0, -1e4F, 3}, false), std::pair(false, std::vector<float>{0, -1e4F, 3}));
+  EXPECT_EQ(mask_of({0, -1e9F, 3}, true), std::pair(false, std::vector<float>{0, -1e9F, 3})) << "something else reads the sum";
+}
+
 TEST(Softmax, FixedPointFunctionsFollowTheRealOnes) {
   for (int i = 0; i <= 2000; ++i) {
     const std::int32_t x = -(i * 65536 * 16);  // Q5.26: steps of 1/64

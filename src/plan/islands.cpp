@@ -1,6 +1,7 @@
 #include "plan/islands.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace narrow {
 namespace {
@@ -12,6 +13,16 @@ bool touches_reals(const Graph& graph, const Node& node) {
   return std::any_of(node.inputs.begin(), node.inputs.end(), real) || std::any_of(node.outputs.begin(), node.outputs.end(), real);
 }
 
+// The name of a constant input that no grid can hold; empty when there is none.
+std::string infinite_input(const Graph& graph, const Node& node) {
+  for (const ValueId in : node.inputs) {
+    if (!is_real(graph, in) || !graph.value(in).is_constant()) continue;
+    const auto values = graph.value(in).constant.span<float>();
+    if (std::any_of(values.begin(), values.end(), [](float x) { return std::isinf(x); })) return graph.value(in).name;
+  }
+  return {};
+}
+
 NodeChoice choose(const Graph& graph, const Node& node, const LayerWishes& wishes, const Target& target, DType default_type) {
   if (!touches_reals(graph, node)) return {};
   const OpDef& op = op_of(node);
@@ -21,6 +32,7 @@ NodeChoice choose(const Graph& graph, const Node& node, const LayerWishes& wishe
   if (!rule.unquantized.empty()) return {.integer = false, .reason = rule.unquantized, .rule = {}};
   if (op.quant_rule == nullptr || op.lower == nullptr) return {.integer = false, .reason = fmt::format("{} has no integer form", op.name), .rule = {}};
   if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return is_real(graph, v); })) return {.integer = false, .reason = "its result is not a real number", .rule = {}};
+  if (const std::string name = infinite_input(graph, node); !name.empty()) return {.integer = false, .reason = fmt::format("its constant '{}' holds infinities", name), .rule = {}};
   const Target::Answer answer = target.supports(node.op, wishes.activations ? wishes.activations->value : default_type);
   if (!answer.yes) return {.integer = false, .reason = fmt::format("target '{}': {}", target.name, answer.reason), .rule = {}};
   return {.integer = true, .reason = {}, .rule = std::move(rule)};

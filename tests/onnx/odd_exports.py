@@ -113,3 +113,59 @@ for target in ("generic-int8", "tflite", "ort"):
         m.add("MatMul", ["x", "w"], "y")
         m.feeds["x"] = np.abs(m.feeds["x"])
         return m.output("y")
+
+
+# Attention with a mask: what is masked must not cost the rest its resolution.
+for name, mask in {"none": None, "1e2": -100.0, "1e4": -1e4, "65504": -65504.0, "1e9": -1e9, "lowest": float(np.finfo(np.float32).min), "inf": -np.inf}.items():
+    for way in ("add", "where", "sliced"):
+        for target in ("generic-int8", "tflite", "ort"):
+            if mask is None and way != "add":
+                continue
+
+            @case(f"attention/{way}_{name}_{target}", db=26.0)
+            def _(mask=mask, way=way, target=target):
+                m = Model()
+                m.target = target
+                m.input("x", [1, 16, 32], low=-2, high=2)
+                for key in "qkv":
+                    m.weights(f"{key}w", 32, 32)
+                    m.add("MatMul", ["x", f"{key}w"], key)
+                m.add("Transpose", ["k"], "kt", perm=[0, 2, 1]), m.add("MatMul", ["q", "kt"], "qk"), m.add("Mul", ["qk", m.const("r", 32**-0.5)], "s")
+                later = np.triu(np.ones((16, 16)), 1) > 0
+                if mask is None:
+                    m.add("Identity", ["s"], "z")
+                elif way == "add":
+                    m.add("Add", ["s", m.const("mask", np.where(later, mask, 0))], "z")
+                elif way == "where":
+                    m.add("Where", [m.const("later", later[None], bool), m.const("far", mask), "s"], "z")
+                else:
+                    big = np.where(np.triu(np.ones((64, 64)), 1) > 0, mask, 0)
+                    m.add("Slice", [m.const("mask", big), m.const("b", [0, 0], np.int64), m.const("e", [16, 16], np.int64)], "cut")
+                    m.add("Add", ["s", "cut"], "z")
+                m.add("Softmax", ["z"], "p", axis=-1), m.add("MatMul", ["p", "v"], "y")
+                return m.output("y")
+
+
+@case("attention/infinite_weights", refused="holds -inf")
+def _():
+    m = Model()
+    m.input("x", [2, 4])
+    m.const("w", [[1, -np.inf], [0, 1], [1, 1], [2, 0]]), m.add("MatMul", ["x", "w"], "y")
+    return m.output("y")
+
+
+@case("attention/infinite_offset", db=None, finite=False)
+def _():
+    m = Model()
+    m.input("x", [2, 4])
+    m.weights("w", 4, 4), m.add("MatMul", ["x", "w"], "a"), m.add("Add", ["a", m.const("c", [0, -np.inf, 1, 2])], "y")
+    m.qdq = False
+    return m.output("y")
+
+
+@case("attention/nan_mask", refused="holds nan")
+def _():
+    m = Model()
+    m.input("x", [2, 4])
+    m.add("Add", ["x", m.const("c", [0, np.nan, 1, 2])], "y")
+    return m.output("y")
