@@ -30,11 +30,12 @@ Status run(const CheckCommand& command) {
   const Recipe recipe = command.recipe.empty() ? Recipe{} : NARROW_TRY(load_recipe(command.recipe));
   const Target target = NARROW_TRY(load_target(command.target));
   const Graph graph = NARROW_TRY(load_float_graph(command.model, command.shapes, diagnostics));
-  print_diagnostics(diagnostics, command.common);
   const Wishes wishes = resolve_wishes(graph, recipe);
   NARROW_TRY(check_matched(graph, wishes));
   const DType planned = recipe.activations.value_or(target.activations[0]);
   const std::vector<NodeChoice> choices = choose_islands(graph, wishes, target, planned);
+  tell_unheeded(graph, choices, wishes, diagnostics);
+  print_diagnostics(diagnostics, command.common);
   Json json = Json::object();
   json["model"] = command.model;
   json["target"] = target.name;

@@ -104,12 +104,13 @@ void follow_float(const Graph& graph, std::vector<NodeChoice>* choices) {
   }
 }
 
-std::vector<char> output_tail(const Graph& graph, const std::vector<NodeChoice>& choices) {
+std::vector<char> output_tail(const Graph& graph, const std::vector<NodeChoice>& choices, const Wishes& wishes) {
+  const auto wanted = [](const LayerWishes& w) { return (w.keep_float && !w.keep_float->value) || w.activations || w.range || w.scale; };
   std::vector<char> tail(graph.node_slots(), 0);
   const auto order = graph.order();
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     if (!choices[it->index].integer || !choices[it->index].rule.follows_input) continue;
-    bool inside = true;
+    bool inside = !wanted(wishes.nodes[it->index]);
     for (const ValueId v : graph.node(*it).outputs) {
       const Value& value = graph.value(v);
       inside = inside && std::all_of(value.users.begin(), value.users.end(), [&](NodeId user) { return tail[user.index] != 0; });

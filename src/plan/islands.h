@@ -29,8 +29,13 @@ DataSlots group_values(const Graph& graph, const Node& node, const std::vector<S
 std::vector<NodeChoice> choose_islands(const Graph& graph, const Wishes& wishes, const Target& target, DType default_type);
 
 // Movement nodes between the last computing nodes and the graph's outputs: no arithmetic follows, so that joining
-// branches of different scales would only cost accuracy. By node index; only integer nodes that follow their input.
-std::vector<char> output_tail(const Graph& graph, const std::vector<NodeChoice>& choices);
+// branches of different scales would only cost accuracy. By node index; only integer nodes that follow their input. A node
+// with a wish for its integers is none, and neither is what leads to it.
+std::vector<char> output_tail(const Graph& graph, const std::vector<NodeChoice>& choices, const Wishes& wishes);
+
+// Warns of entries of the recipe without effect: integers wanted of a layer that stays float; a key that concerns none of
+// the layers that the entry names.
+void tell_unheeded(const Graph& graph, const std::vector<NodeChoice>& choices, const Wishes& wishes, Diagnostics& diagnostics);
 
 // Re-establishes that movement follows its producers after some nodes have become float; reasons name the producer.
 void follow_float(const Graph& graph, std::vector<NodeChoice>* choices);

@@ -38,12 +38,13 @@ Result<ScaleOptions> scale_options(const Recipe& recipe, const Target& target) {
   ScaleOptions o;
   o.default_type = default_type_of(recipe, target);
   o.type_by = recipe.activations ? recipe_name(recipe) : "";
+  if (target.symmetric_activations && !recipe.symmetric_activations.value_or(true)) return error("the recipe wants activations that are not symmetric, but target '{}' has symmetric ones only", target.name);
   o.symmetric = target.symmetric_activations || recipe.symmetric_activations.value_or(false);
   o.symmetric_by = target.symmetric_activations ? fmt::format("target '{}'", target.name) : recipe_name(recipe);
-  o.calibrator = NARROW_TRY(calibrator_from_name(recipe.calibrator, recipe.percentile));
+  o.percentile = recipe.percentile.value_or(o.percentile);
+  o.calibrator = NARROW_TRY(calibrator_from_name(recipe.calibrator, o.percentile));
   o.calibrator_by = recipe.calibrator.empty() ? "default" : recipe_name(recipe);
-  o.percentile = recipe.percentile;
-  o.untie_ratio = recipe.untie_ratio;
+  o.untie_ratio = recipe.untie_ratio.value_or(o.untie_ratio);
   return o;
 }
 
@@ -62,8 +63,8 @@ Result<WeightOptions> weight_options(const Recipe& recipe, const Target& target)
 }
 
 // Tail nodes that would join branches of different ranges stay float, and so does the movement after them.
-void free_output_tail(const Graph& graph, const Scales& scales, std::vector<NodeChoice>* choices) {
-  const std::vector<char> tail = output_tail(graph, *choices);
+void free_output_tail(const Graph& graph, const Scales& scales, const Wishes& wishes, std::vector<NodeChoice>* choices) {
+  const std::vector<char> tail = output_tail(graph, *choices, wishes);
   std::vector<char> freed(graph.node_slots(), 0);
   for (const NodeId id : graph.order()) {
     if (tail[id.index] == 0) continue;
@@ -119,9 +120,11 @@ Result<Plan> make_plan(const Graph& graph, const Stats& stats, const Recipe& rec
 
   std::vector<NodeChoice> choices = choose_islands(graph, wishes, target, scale_wishes.default_type);
   Scales scales = NARROW_TRY(Scales::make(graph, stats, wishes, scale_wishes, choices));
-  if (target.float_islands) free_output_tail(graph, scales, &choices);
+  if (target.float_islands) free_output_tail(graph, scales, wishes, &choices);
   else NARROW_TRY(refuse_islands(graph, choices, target));
   scales.tie(choices, &plan.notes);
+  scales.tell_overruled(choices, diagnostics);
+  tell_unheeded(graph, choices, wishes, diagnostics);
   plan.activations = NARROW_TRY(scales.decide(choices));
 
   std::vector<const QuantParams*> params(graph.value_slots(), nullptr);

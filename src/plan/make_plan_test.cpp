@@ -1,82 +1,14 @@
-#include <algorithm>
 #include <cmath>
 
-#include "calibrate/observe.h"
-#include "ops/parse_network.h"
 #include "plan/explain.h"
-#include "plan/plan.h"
-#include "support.h"
+#include "planning.h"
 
 namespace narrow {
 namespace {
 
+using test::Case;
 using test::must;
-
-// Statistics in which every named value was uniform between the two ends.
-using Ranges = std::vector<std::tuple<std::string, float, float>>;
-
-Stats stats_for(const Graph& graph, const Ranges& ranges) {
-  Stats stats;
-  stats.graph_hash = graph.hash();
-  stats.samples = 4;
-  for (const auto& [name, lo, hi] : ranges) {
-    ValueStats& v = stats.values.emplace_back();
-    v.value = name;
-    std::vector<float> x(1001);
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = lo + (hi - lo) * static_cast<float>(i) / 1000;
-    x.back() = hi;
-    for (int s = 0; s < 4; ++s) observe(Tensor::of<float>({1001, 1}, x), v);
-  }
-  return stats;
-}
-
-Recipe max_recipe() {
-  Recipe recipe;
-  recipe.calibrator = "max";
-  recipe.file = "r.yaml";
-  return recipe;
-}
-
-Target int8_target() {
-  Target target;
-  target.name = "generic-int8";
-  return target;
-}
-
-struct Case {
-  Graph graph;
-  Stats stats;
-  Recipe recipe = max_recipe();
-  Target target = int8_target();
-  Case(std::string_view text, const Ranges& ranges) : graph(must(parse_network(text))), stats(stats_for(graph, ranges)) {}
-  Plan plan() {
-    Diagnostics diagnostics;
-    Plan p = must(make_plan(graph, stats, recipe, target, diagnostics));
-    must(p.verify(graph, target));
-    EXPECT_EQ(must(Plan::from_text(p.to_text(), "p")), p);
-    return p;
-  }
-  Error error() {
-    Diagnostics diagnostics;
-    const auto p = make_plan(graph, stats, recipe, target, diagnostics);
-    EXPECT_FALSE(p.has_value());
-    return p ? Error{} : p.error();
-  }
-  std::vector<std::string> sites() const {
-    std::vector<std::string> names;
-    for (const ValueId v : quantizer_sites(graph, recipe, target)) names.push_back(graph.value(v).name);
-    return names;
-  }
-};
-
-template <typename Set>
-LayerRecipe wish(std::string match, int line, const Set& set) {
-  LayerRecipe layer;
-  layer.match = std::move(match);
-  layer.where = {"r.yaml", line, 1, 0, ""};
-  set(layer);
-  return layer;
-}
+using test::wish;
 
 constexpr std::string_view kConv = R"(
 graph "g"

@@ -126,7 +126,7 @@ Status Scales::read_range(ValueId id, const std::optional<QuantRule::Fixed>& fix
     return {};
   }
   if (wish.range && first_output) {
-    e.forced = Wish<Range>{{std::min(0.0, wish.range->value.first), std::max(0.0, wish.range->value.second)}, wish.range->where};
+    e.forced = Wish<Range>{{std::min(0.0, wish.range->value.first), std::max(0.0, wish.range->value.second)}, wish.range->where, wish.range->entry};
     e.range = e.forced->value;
     e.source = place_of(wish.range->where);
     return {};

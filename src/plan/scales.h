@@ -1,6 +1,6 @@
 // Activations: which values share a scale (union-find over the operators' `same` groups), the range of each such class, and
-// its scale. A class is decided by the first of: a scale or range in the recipe; an interval that the operator fixes; the
-// union of its members' own ranges from the statistics.
+// its scale. A class is decided by the first of: a scale or range in the recipe (the later entry where several meet); an
+// interval that the operator fixes; the union of its members' own ranges from the statistics.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +27,15 @@ struct ScaleOptions {
   double untie_ratio = 8;
 };
 
+// Values that integer nodes read or write as data, in graph order (inputs, then as produced; constants where first read).
+struct Participant {
+  ValueId id;
+  bool reordered = false;  // made by movement that keeps every element (Reshape, Transpose, Concat)
+  bool symmetric = false;
+  std::optional<QuantRule::Fixed> fixed;
+};
+std::vector<Participant> participants(const Graph& graph, const std::vector<NodeChoice>& choices);
+
 // f32 values that need statistics, in graph order: everything an integer node reads or writes, except what the operators
 // fix and what movement only reorders (its range is that of the value it moves).
 std::vector<ValueId> values_to_observe(const Graph& graph, const std::vector<NodeChoice>& choices, const Wishes& wishes);
@@ -44,6 +53,8 @@ class Scales {
   void tie(const std::vector<NodeChoice>& choices, std::vector<std::string>* notes);
   // After tie(): the decisions for the values that the integer nodes of these choices read or write, in graph order.
   Result<std::vector<ActivationPlan>> decide(const std::vector<NodeChoice>& choices) const;
+  // After tie(): warns of wishes that another one overruled because their values share a scale, naming both entries.
+  void tell_overruled(const std::vector<NodeChoice>& choices, Diagnostics& diagnostics) const;
 
  private:
   // What is known about one value, or about a class of tied ones.
@@ -55,6 +66,10 @@ class Scales {
     std::optional<Wish<DType>> dtype;                            // by the recipe
     bool symmetric = false;                                      // demanded by an operator
     std::string source;                                          // who decided the range; empty: movement
+    // Of the wish for a grid, if any; scale and forced are never both there. -1: none.
+    int grid_entry() const { return scale ? scale->entry : forced ? forced->entry : -1; }
+    int type_entry() const { return dtype ? dtype->entry : -1; }
+    const SourceSpan& grid_where() const { return scale ? scale->where : forced->where; }
   };
   Scales(const Graph& graph, const Stats& stats, const Wishes& wishes, const ScaleOptions& options);
   Status read_range(ValueId id, const std::optional<QuantRule::Fixed>& fixed, const std::vector<NodeChoice>& choices);
@@ -64,6 +79,7 @@ class Scales {
   GridOptions grid(const Entry& entry) const;
   Result<QuantParams> params(const Entry& entry, ValueId id) const;
   std::string leader_text(std::uint32_t leader, const Entry& whole) const;
+  std::vector<std::uint32_t> leaders(const std::vector<Participant>& parts) const;
 
   const Graph* graph_;
   const Stats* stats_;
@@ -74,15 +90,6 @@ class Scales {
   std::vector<std::uint32_t> parent_;   // union-find
   std::vector<NodeId> tied_by_;         // the node that first tied the value
 };
-
-// Values that integer nodes read or write as data, in graph order (inputs, then as produced; constants where first read).
-struct Participant {
-  ValueId id;
-  bool reordered = false;  // made by movement that keeps every element (Reshape, Transpose, Concat)
-  bool symmetric = false;
-  std::optional<QuantRule::Fixed> fixed;
-};
-std::vector<Participant> participants(const Graph& graph, const std::vector<NodeChoice>& choices);
 
 // 8 bits: scale (hi - lo) / 256, so that hi is one step out of reach; 16 bits: largest magnitude / 32768.
 QuantParams params_of_fixed(Range interval, DType dtype, bool symmetric);

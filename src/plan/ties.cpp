@@ -1,5 +1,7 @@
 // Scales, second half: union-find over tied values, and the decision per class.
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "plan/scales.h"
 
@@ -19,12 +21,14 @@ void Scales::unite(ValueId first, ValueId second, NodeId by) {
   Entry &into = classes_[std::min(a, b)], &from = classes_[std::max(a, b)];
   parent_[std::max(a, b)] = std::min(a, b);
   into.range = united(into.range, from.range);
-  // The recipe's word about a scale or range stands for the whole class; of two types the wider wins.
-  if (!into.scale) into.scale = from.scale;
-  if (!into.forced) into.forced = from.forced;
+  // The recipe's word about a scale, range or type stands for the whole class; of two words the later.
+  if (from.grid_entry() > into.grid_entry()) {
+    into.scale = from.scale;
+    into.forced = from.forced;
+  }
   if (!into.fixed) into.fixed = from.fixed;
   if (into.fixed && !inside(into.range, *into.fixed)) into.fixed.reset();
-  if (from.dtype && (!into.dtype || size_of(from.dtype->value) > size_of(into.dtype->value))) into.dtype = from.dtype;
+  if (from.type_entry() > into.type_entry()) into.dtype = from.dtype;
   into.symmetric = into.symmetric || from.symmetric;
 }
 
@@ -76,22 +80,29 @@ std::string Scales::leader_text(std::uint32_t leader, const Entry& whole) const 
   return text;
 }
 
-Result<std::vector<ActivationPlan>> Scales::decide(const std::vector<NodeChoice>& choices) const {
-  // The member that stands for its class: whose wish or fixed interval it is, else the one with the widest range of its own.
-  const std::vector<Participant> parts = participants(*graph_, choices);
+// By root: the member that stands for its class, that is whose wish or fixed interval it is, else the one with the widest range
+// of its own.
+std::vector<std::uint32_t> Scales::leaders(const std::vector<Participant>& parts) const {
   std::vector<std::uint32_t> leaders(own_.size(), ValueId::kNone);
   const auto rank = [&](std::uint32_t i) {
     const Entry &e = own_[i], &whole = classes_[root(i)];
-    const int kind = e.scale ? 4 : e.forced ? 3 : e.fixed && whole.fixed ? 2 : e.source.empty() ? 0 : 1;
+    const bool wished = e.grid_entry() >= 0 && e.grid_entry() == whole.grid_entry();
+    const int kind = wished ? 3 : e.fixed && whole.fixed ? 2 : e.source.empty() ? 0 : 1;
     return std::make_pair(kind, width(e.range));
   };
   for (const Participant& p : parts) {
     std::uint32_t& leader = leaders[root(p.id.index)];
     if (leader == ValueId::kNone || rank(p.id.index) > rank(leader)) leader = p.id.index;
   }
+  return leaders;
+}
+
+Result<std::vector<ActivationPlan>> Scales::decide(const std::vector<NodeChoice>& choices) const {
+  const std::vector<Participant> parts = participants(*graph_, choices);
+  const std::vector<std::uint32_t> by_root = leaders(parts);
   std::vector<ActivationPlan> plans;
   for (const Participant& p : parts) {
-    const std::uint32_t top = root(p.id.index), leader = leaders[top];
+    const std::uint32_t top = root(p.id.index), leader = by_root[top];
     ActivationPlan plan{.value = graph_->value(p.id).name, .params = NARROW_TRY(params(classes_[top], p.id)), .decided_by = {}};
     if (leader == p.id.index) {
       plan.decided_by = leader_text(leader, classes_[top]);
@@ -102,6 +113,25 @@ Result<std::vector<ActivationPlan>> Scales::decide(const std::vector<NodeChoice>
     plans.push_back(std::move(plan));
   }
   return plans;
+}
+
+void Scales::tell_overruled(const std::vector<NodeChoice>& choices, Diagnostics& diagnostics) const {
+  const std::vector<Participant> parts = participants(*graph_, choices);
+  std::set<std::tuple<std::string, std::uint32_t, int>> told;  // an entry that names many values of one class is told once
+  const auto tell = [&](ValueId id, const std::string& what, const SourceSpan& lost, const SourceSpan& won, int (Entry::*entry)() const) {
+    const std::uint32_t top = root(id.index);
+    const Entry &own = own_[id.index], &whole = classes_[top];
+    if (!told.insert({what, top, (own.*entry)()}).second) return;
+    const auto winner = std::find_if(parts.begin(), parts.end(), [&](const Participant& p) { return root(p.id.index) == top && (own_[p.id.index].*entry)() == (whole.*entry)(); });
+    diagnostics.warn(fmt::format("the {} of '{}' ({}) gives way to that of '{}' ({}): the two share one grid, and later entries win", what, graph_->value(id).name, place_of(lost), graph_->value(winner->id).name, place_of(won)),
+                     "give both the same, or leave one of them out", lost);
+  };
+  for (const Participant& p : parts) {
+    const Entry &own = own_[p.id.index], &whole = classes_[root(p.id.index)];
+    const bool same_grid = own.scale && whole.scale ? own.scale->value == whole.scale->value : own.forced && whole.forced && own.forced->value == whole.forced->value;
+    if (own.grid_entry() >= 0 && !same_grid) tell(p.id, own.scale ? "scale" : "range", own.grid_where(), whole.grid_where(), &Entry::grid_entry);
+    if (own.dtype && own.dtype->value != whole.dtype->value) tell(p.id, "type", own.dtype->where, whole.dtype->where, &Entry::type_entry);
+  }
 }
 
 }  // namespace narrow

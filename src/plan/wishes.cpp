@@ -9,19 +9,17 @@
 namespace narrow {
 namespace {
 
-template <typename T>
-void overrule(const std::optional<T>& wanted, const SourceSpan& where, std::optional<Wish<T>>* wish) {
-  if (wanted) *wish = Wish<T>{*wanted, where};
-}
-
-void overrule(const LayerRecipe& layer, LayerWishes* wishes) {
-  overrule(layer.activations, layer.where, &wishes->activations);
-  overrule(layer.keep_float, layer.where, &wishes->keep_float);
-  overrule(layer.per_channel, layer.where, &wishes->per_channel);
-  overrule(layer.weight_bits, layer.where, &wishes->weight_bits);
-  overrule(layer.calibrator, layer.where, &wishes->calibrator);
-  overrule(layer.range, layer.where, &wishes->range);
-  overrule(layer.scale, layer.where, &wishes->scale);
+void overrule(const LayerRecipe& layer, int entry, LayerWishes* wishes) {
+  const auto one = [&]<typename T>(const std::optional<T>& wanted, std::optional<Wish<T>>* wish) {
+    if (wanted) *wish = Wish<T>{*wanted, layer.where, entry};
+  };
+  one(layer.activations, &wishes->activations);
+  one(layer.keep_float, &wishes->keep_float);
+  one(layer.per_channel, &wishes->per_channel);
+  one(layer.weight_bits, &wishes->weight_bits);
+  one(layer.calibrator, &wishes->calibrator);
+  one(layer.range, &wishes->range);
+  one(layer.scale, &wishes->scale);
   // The later of a range and a scale wins.
   if (layer.range) wishes->scale.reset();
   if (layer.scale) wishes->range.reset();
@@ -62,24 +60,29 @@ Wishes resolve_wishes(const Graph& graph, const Recipe& recipe) {
   Wishes wishes{std::vector<LayerWishes>(graph.node_slots()), std::vector<LayerWishes>(graph.value_slots()), {}};
   const std::set<std::string, std::less<>> computed = computed_origins(graph);
   for (const LayerRecipe& layer : recipe.layers) {
-    bool matched = false;
+    const int entry = static_cast<int>(wishes.entries.size());
+    Matches& matched = wishes.entries.emplace_back();
+    matched.layer = &layer;
     for (const NodeId id : graph.order()) {
       if (!matches(layer.match, graph, graph.node(id), computed)) continue;
-      overrule(layer, &wishes.nodes[id.index]);
-      matched = true;
+      overrule(layer, entry, &wishes.nodes[id.index]);
+      matched.nodes.push_back(id);
     }
     for (const ValueId id : graph.inputs()) {
       if (!glob_match(layer.match, graph.value(id).name)) continue;
-      overrule(layer, &wishes.inputs[id.index]);
-      matched = true;
+      overrule(layer, entry, &wishes.inputs[id.index]);
+      matched.inputs.push_back(id);
     }
-    if (!matched) wishes.unmatched.push_back(&layer);
   }
   return wishes;
 }
 
 Status check_matched(const Graph& graph, const Wishes& wishes) {
-  if (wishes.unmatched.empty()) return {};
+  std::vector<const LayerRecipe*> unmatched;
+  for (const Matches& entry : wishes.entries) {
+    if (entry.nodes.empty() && entry.inputs.empty()) unmatched.push_back(entry.layer);
+  }
+  if (unmatched.empty()) return {};
   std::vector<std::string> names;
   for (const NodeId id : graph.order()) {
     names.push_back(graph.node(id).name);
@@ -87,11 +90,11 @@ Status check_matched(const Graph& graph, const Wishes& wishes) {
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  const LayerRecipe& first = *wishes.unmatched.front();
+  const LayerRecipe& first = *unmatched.front();
   std::string help = did_you_mean(first.match, names);
   help += (help.empty() ? "" : "  ") + std::string("`narrow inspect MODEL --layers` lists all names");
   std::vector<std::string> notes;
-  for (std::size_t i = 1; i < wishes.unmatched.size(); ++i) notes.push_back(fmt::format("nor does '{}' ({}) match", wishes.unmatched[i]->match, place_of(wishes.unmatched[i]->where)));
+  for (std::size_t i = 1; i < unmatched.size(); ++i) notes.push_back(fmt::format("nor does '{}' ({}) match", unmatched[i]->match, place_of(unmatched[i]->where)));
   return error("no layer matches '{}' in model '{}'", first.match, graph.name).at(first.where).with_help(std::move(help)).with_notes(std::move(notes));
 }
 

@@ -16,6 +16,7 @@ template <typename T>
 struct Wish {
   T value{};
   SourceSpan where;
+  int entry = 0;  // index in the recipe's list: of two wishes that meet, the later wins
 };
 
 struct LayerWishes {
@@ -28,10 +29,17 @@ struct LayerWishes {
   std::optional<Wish<std::pair<double, std::int64_t>>> scale;   // of output 0
 };
 
+// What an entry of the recipe names.
+struct Matches {
+  const LayerRecipe* layer = nullptr;
+  std::vector<NodeId> nodes;
+  std::vector<ValueId> inputs;
+};
+
 struct Wishes {
   std::vector<LayerWishes> nodes;   // by node index
   std::vector<LayerWishes> inputs;  // by value index; of graph inputs, matched by name
-  std::vector<const LayerRecipe*> unmatched;
+  std::vector<Matches> entries;     // in the recipe's order
   // Of the layer that makes `value`; nothing for constants.
   const LayerWishes& of(const Graph& graph, ValueId value) const;
 };

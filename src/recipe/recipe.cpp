@@ -160,12 +160,14 @@ Result<Recipe> parse_recipe(std::string_view yaml, const std::string& file) {
     if (!inputs->is_object()) return map.wrong_kind("inputs", *inputs, "a map from input names to descriptions");
     for (const auto& [name, node] : inputs->members()) recipe.inputs.push_back(NARROW_TRY(read_input(node, name)));
   }
+  const Json* percentile = nullptr;
   if (const Json* node = map.find("calibration")) {
     StrictMap calibration = NARROW_TRY(StrictMap::open(*node, "'calibration'"));
     NARROW_TRY(calibration.choose("method", kCalibrators, &recipe.calibrator));
     NARROW_TRY(calibration.read("percentile", &recipe.percentile, 50.0, 100.0));
     NARROW_TRY(calibration.read("samples", &recipe.samples, 1));
     NARROW_TRY(calibration.finish());
+    percentile = calibration.find("percentile");
   }
   if (const Json* node = map.find("quantization")) {
     StrictMap quantization = NARROW_TRY(StrictMap::open(*node, "'quantization'"));
@@ -179,6 +181,8 @@ Result<Recipe> parse_recipe(std::string_view yaml, const std::string& file) {
     if (!layers->is_array()) return map.wrong_kind("layers", *layers, "a list of entries '- match: ...'");
     for (const Json& layer : layers->items()) recipe.layers.push_back(NARROW_TRY(read_layer(layer)));
   }
+  const bool by_percentile = recipe.calibrator == "percentile" || std::any_of(recipe.layers.begin(), recipe.layers.end(), [](const LayerRecipe& l) { return l.calibrator == "percentile"; });
+  if (percentile != nullptr && !by_percentile) return error("'percentile' has no effect without 'method: percentile'").at(percentile->where).with_help("add 'method: percentile' or remove 'percentile'");
   if (const Json* eval = map.find("eval")) NARROW_TRY(read_eval(*eval, &recipe.eval));
   NARROW_TRY(map.finish());
   return recipe;

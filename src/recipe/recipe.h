@@ -50,13 +50,13 @@ struct Recipe {
   std::string file;                        // empty: all defaults
   std::string target;                      // empty: generic-int8
   std::string calibrator;                  // empty: the default of calibrate/calibrators.h
-  double percentile = 99.99;
+  std::optional<double> percentile;        // 99.99
   std::int64_t samples = 128;              // at most this many calibration samples
   std::optional<DType> activations;
   std::optional<bool> symmetric_activations;
   std::optional<bool> per_channel_weights;
   std::optional<int> weight_bits;
-  double untie_ratio = 8;                  // a Concat branch whose range is this many times smaller keeps its own scale
+  std::optional<double> untie_ratio;       // 8: a Concat branch whose range is this many times smaller keeps its own scale
   std::vector<InputRecipe> inputs;
   std::vector<LayerRecipe> layers;         // later entries win
   struct Eval {                            // for `narrow eval`

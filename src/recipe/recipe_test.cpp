@@ -18,7 +18,7 @@ TEST(Recipe, EmptyTextIsAllDefaults) {
   const Recipe recipe = test::must(parse_recipe("", "r.yaml"));
   EXPECT_EQ(recipe.target, "");
   EXPECT_EQ(recipe.samples, 128);
-  EXPECT_EQ(recipe.percentile, 99.99);
+  EXPECT_FALSE(recipe.percentile.has_value());
   EXPECT_TRUE(recipe.inputs.empty());
   EXPECT_EQ(recipe.input("x"), nullptr);
 }
@@ -180,6 +180,18 @@ TEST(Recipe, ImpossibleValuesAreRejected) {
             "error: 'method' of 'calibration' is 'entropie', wanted one of: max, percentile, moving_average, kl, mse, sqnr, output_mse");
   EXPECT_EQ(first_line("target: ort\ntarget: tflite\n"), "error: key 'target' stands twice in the same map");
   EXPECT_EQ(first_line("input: [\n").substr(0, 32), "error: 'r.yaml' is not valid YAM");
+}
+
+TEST(Recipe, APercentileNeedsSomethingThatReadsIt) {
+  EXPECT_EQ(error_of("calibration: {method: mse, percentile: 99}"),
+            "error: 'percentile' has no effect without 'method: percentile'\n"
+            "  --> r.yaml:1:40\n"
+            "   |  calibration: {method: mse, percentile: 99}\n"
+            "   |                                         ^^\n"
+            "  help: add 'method: percentile' or remove 'percentile'");
+  EXPECT_EQ(error_of("calibration: {percentile: 99}").substr(0, 63), "error: 'percentile' has no effect without 'method: percentile'\n");
+  EXPECT_EQ(test::must(parse_recipe("calibration: {method: percentile, percentile: 99}", "r.yaml")).percentile, 99);
+  EXPECT_EQ(test::must(parse_recipe("calibration: {method: mse, percentile: 99}\nlayers: [{match: a, calibration: percentile}]", "r.yaml")).percentile, 99);
 }
 
 // The recipe stands below the stages that own these names; this keeps the two in step.
