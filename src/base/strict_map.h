@@ -62,7 +62,7 @@ class StrictMap {
   Status choose_many(std::string_view key, const Choices<T>& choices, std::vector<T>* out) {
     const Json* node = find(key);
     if (node == nullptr) return {};
-    if (!node->is_array() || node->items().empty()) return wrong_kind(key, *node, "a list");
+    if (!node->is_array() || node->items().empty()) return wrong_kind(key, *node, node->is_array() ? "one that is not empty" : "a list");
     out->clear();
     for (const Json& item : node->items()) {
       T value{};

@@ -291,6 +291,8 @@ TEST_F(Commands, CheckOpsAndTargets) {
   const std::string ops = good("ops").out;
   EXPECT_NE(ops.find("\nConv                1-21    yes    yes "), std::string::npos) << ops;
   EXPECT_NE(ops.find("\nBatchNormalization  1-21    yes    rewritten "), std::string::npos) << ops;
+  EXPECT_NE(ops.find("\nSiLU                none    yes    yes "), std::string::npos) << "what Mul and Sigmoid become, and a target may name";
+  EXPECT_EQ(ops.find("\nqconv "), std::string::npos);
   EXPECT_NE(ops.find("\nLayerNormalization  17-21   yes    no "), std::string::npos) << ops;
   EXPECT_NE(good("targets").out.find("generic-int8"), std::string::npos);
   EXPECT_GE(json("targets --json").items().size(), 3U);

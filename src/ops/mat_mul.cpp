@@ -206,7 +206,7 @@ std::unique_ptr<Kernel> prepare_integer(const Graph& graph, const Node& node) {
 
 extern const OpDef op_mat_mul;
 constinit const OpDef op_mat_mul{.name = "MatMul",
-                                 .summary = "matrix product of two computed operands", .min_inputs = 2, .real_inputs = 2,
+                                 .summary = "matrix product of two computed operands; of one and constant weights it becomes Gemm", .min_inputs = 2, .real_inputs = 2,
                                  .normalize = normalize,
                                  .infer = infer,
                                  .run = run,

@@ -116,6 +116,6 @@ constinit const OpDef op_max_pool{.name = "MaxPool",
                                   .lower = lower};
 
 extern const OpDef op_global_max_pool;
-constinit const OpDef op_global_max_pool{.name = "GlobalMaxPool", .summary = "maximum over the whole map", .normalize = normalize_global};
+constinit const OpDef op_global_max_pool{.name = "GlobalMaxPool", .summary = "becomes MaxPool over the whole map", .normalize = normalize_global};
 
 }  // namespace narrow

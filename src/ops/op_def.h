@@ -161,6 +161,10 @@ const OpDef* find_op(std::string_view name);
 // For a node in the graph (its operator exists: import and lowering saw to it).
 const OpDef& op_of(const Node& node);
 std::span<const OpDef* const> all_ops();
+// Can a node of a float network be of this operator before import, and after it? Integer operators can neither; import rewrites
+// some to others (Flatten, Split), and an affine one is folded into its neighbours; SiLU comes from import only.
+inline bool is_float_op(const OpDef& op) { return op.onnx || op.quant_rule != nullptr; }
+inline bool is_rewritten(const OpDef& op) { return op.quant_rule == nullptr && (op.run == nullptr || op.affine != nullptr); }
 
 // Infers and sets the types of the node's outputs. Errors carry the node's name.
 Status infer_node(Graph& graph, NodeId node);

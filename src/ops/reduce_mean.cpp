@@ -185,7 +185,7 @@ constinit const OpDef op_reduce_sum{.name = "ReduceSum",
                                     .lower = lower};
 
 extern const OpDef op_global_average_pool;
-constinit const OpDef op_global_average_pool{.name = "GlobalAveragePool", .summary = "mean over the whole map", .real_inputs = 1, .normalize = normalize_global};
+constinit const OpDef op_global_average_pool{.name = "GlobalAveragePool", .summary = "becomes ReduceMean over the whole map", .real_inputs = 1, .normalize = normalize_global};
 
 extern const OpDef op_qmean;
 constinit const OpDef op_qmean{.name = "qmean", .summary = "mean or sum of codes along axes", .onnx = false, .infer = infer_integer, .run = run_integer};

@@ -23,6 +23,6 @@ Status denormalize(RewriteContext& ctx) {
 }  // namespace
 
 extern const OpDef op_silu;
-constinit const OpDef op_silu = unary_op({.name = "SiLU", .summary = "x * sigmoid(x)", .onnx = false, .denormalize = denormalize, .activation = &kActivation});
+constinit const OpDef op_silu = unary_op({.name = "SiLU", .summary = "x * sigmoid(x); what Mul and Sigmoid become", .onnx = false, .denormalize = denormalize, .activation = &kActivation});
 
 }  // namespace narrow

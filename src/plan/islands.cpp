@@ -35,6 +35,10 @@ NodeChoice choose(const Graph& graph, const Node& node, const LayerWishes& wishe
   if (const std::string name = infinite_input(graph, node); !name.empty()) return {.integer = false, .reason = fmt::format("its constant '{}' holds infinities", name), .rule = {}};
   const Target::Answer answer = target.supports(node.op, wishes.activations ? wishes.activations->value : default_type);
   if (!answer.yes) return {.integer = false, .reason = fmt::format("target '{}': {}", target.name, answer.reason), .rule = {}};
+  // A function that the hardware lacks is not there behind a linear layer either; a clamp is only the ends of that layer's grid.
+  const FusedActivation fused = fused_activation(node);
+  const auto lacks = fused.op != nullptr && !fused.is_clamp() ? target.float_only.find(fused.op->name) : target.float_only.end();
+  if (lacks != target.float_only.end()) return {.integer = false, .reason = fmt::format("its activation {} is float on target '{}': {}", fused.op->name, target.name, lacks->second), .rule = {}};
   return {.integer = true, .reason = {}, .rule = std::move(rule)};
 }
 

@@ -199,5 +199,20 @@ TEST(Wishes, ForAsymmetricActivationsNeedATargetThatHasThem) {
   EXPECT_EQ(c.error().message, "the recipe wants activations that are not symmetric, but target 'generic-int8' has symmetric ones only");
 }
 
+TEST(Wishes, AFunctionThatTheTargetLacksIsNotFusedEither) {
+  constexpr std::string_view kFused = R"(
+graph "g"
+in %x: f32[1,4]
+%a = Gemm(%x, %w: f32[4,4] = rand(1)) {activation="SiLU"} node "gated"
+%b = Gemm(%a, %w2: f32[4,4] = rand(2)) {activation="Relu"} node "clamped"
+out %b
+)";
+  Case c(kFused, {{"x", -1.0F, 1.0F}, {"a", -0.3F, 2.0F}, {"b", 0.0F, 2.0F}});
+  c.target.float_only = {{"SiLU", "no table"}, {"Relu", "no such unit"}};
+  const Plan p = c.plan();
+  ASSERT_EQ(p.islands.size(), 1U);
+  EXPECT_EQ(p.islands[0], (IslandPlan{"gated", "its activation SiLU is float on target 'generic-int8': no table"}));
+}
+
 }  // namespace
 }  // namespace narrow

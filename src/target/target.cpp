@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/strict_map.h"
 #include "base/text.h"
+#include "ops/op_def.h"
 
 namespace narrow {
 namespace {
@@ -38,6 +39,20 @@ std::vector<fs::path> target_folders() {
   }
   folders.emplace_back(fs::path(NARROW_SOURCE_DIR) / "targets");
   return folders;
+}
+
+// Only what a layer can be after import is a name that could have an effect.
+Status check_operator(const std::string& name, const SourceSpan& where) {
+  std::vector<std::string> names;
+  for (const OpDef* op : all_ops()) {
+    if (!is_float_op(*op) || is_rewritten(*op)) continue;
+    if (op->name == name) return {};
+    names.emplace_back(op->name);
+  }
+  const OpDef* op = find_op(name);
+  if (op != nullptr && is_float_op(*op)) return error("'{}' of 'float_only' has no effect: import rewrites this operator", name).at(where).with_help("name the operators that it becomes: `narrow ops`");
+  const std::string near = did_you_mean(name, names);
+  return error("'float_only' names '{}', and there is no such operator", name).at(where).with_help((near.empty() ? "" : near + "  ") + "`narrow ops` lists the operators");
 }
 
 }  // namespace
@@ -74,6 +89,7 @@ Result<Target> parse_target(std::string_view yaml, const std::string& file) {
   if (const Json* node = map.find("float_only")) {
     if (!node->is_object()) return map.wrong_kind("float_only", *node, "a map from operators to reasons");
     for (const auto& [op, reason] : node->members()) {
+      NARROW_TRY(check_operator(op, reason.key_where != nullptr ? *reason.key_where : reason.where));
       if (!reason.is_string()) return map.wrong_kind(op, reason, "the reason, as text");
       target.float_only.emplace(op, reason.as_string());
     }

@@ -82,11 +82,29 @@ TEST(Target, MistakesPointAtThePlace) {
             "   |    rounding: singel_round\n"
             "   |              ^^^^^^^^^^^^\n"
             "  help: did you mean 'single_round'?");
+  EXPECT_EQ(error_of(parse_target("activations: {types: []}", "t.yaml")).find("error: 'types' of 'activations' is a list, wanted one that is not empty\n"), 0U);
   EXPECT_EQ(error_of(parse_target("weights: {bits: 9}", "t.yaml")),
             "error: 'bits' of 'weights' is 9, wanted an integer in [2, 8]\n"
             "  --> t.yaml:1:17\n"
             "   |  weights: {bits: 9}\n"
             "   |                  ^");
+}
+
+TEST(Target, FloatOnlyNamesOperatorsThatALayerCanBe) {
+  for (const char* op : {"MatMul", "Gemm", "SiLU", "Softmax", "LayerNormalization"}) {
+    EXPECT_EQ(test::must(parse_target(fmt::format("float_only: {{{}: none}}", op), "t.yaml")).supports(op, DType::kI8).reason, "none");
+  }
+  EXPECT_EQ(error_of(parse_target("float_only:\n  Softmx: none\n", "t.yaml")),
+            "error: 'float_only' names 'Softmx', and there is no such operator\n"
+            "  --> t.yaml:2:3\n"
+            "   |    Softmx: none\n"
+            "   |    ^^^^^^\n"
+            "  help: did you mean 'Softmax'?  `narrow ops` lists the operators");
+  EXPECT_EQ(error_of(parse_target("float_only: {Foo: none}", "t.yaml")).find("error: 'float_only' names 'Foo', and there is no such operator\n"), 0U);
+  EXPECT_EQ(error_of(parse_target("float_only: {qconv: none}", "t.yaml")).find("error: 'float_only' names 'qconv', and there is no such operator\n"), 0U) << "integer operators are ours";
+  for (const char* op : {"Split", "Flatten", "BatchNormalization", "GlobalAveragePool", "LSTM"}) {
+    EXPECT_EQ(error_of(parse_target(fmt::format("float_only: {{{}: none}}", op), "t.yaml")).find(fmt::format("error: '{}' of 'float_only' has no effect: import rewrites this operator\n", op)), 0U) << op;
+  }
 }
 
 TEST(Target, UnknownNameListsTheKnownOnes) {
