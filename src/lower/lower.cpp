@@ -7,7 +7,7 @@
 
 namespace narrow {
 
-Lowering::Lowering(const Graph& source_graph, const Grids& g, const ArithmeticProfile& p) : source(source_graph), grids(g), profile(p), forms_(source_graph.value_slots()) {
+Lowering::Lowering(const Graph& source_graph, const Grids& g, const Target& t) : source(source_graph), grids(g), target(t), forms_(source_graph.value_slots()) {
   out.name = source.name;
   for (const ValueId id : source.inputs()) {
     const Value& v = source.value(id);
@@ -59,7 +59,7 @@ ValueId Lowering::on_grid(ValueId id, const QuantParams& params) {
     const std::string name = v.name + ".requantized";
     const ValueId multiplier = out.add_constant(name + ".multiplier", Tensor::of<std::int32_t>({1}, {factor.multiplier}));
     const ValueId shift = out.add_constant(name + ".shift", Tensor::of<std::int32_t>({1}, {factor.shift}));
-    made = convert(requantize_spec(f.primary, multiplier, shift, from, params, profile.rounding), name, {params.dtype, v.shape}, params);
+    made = convert(requantize_spec(f.primary, multiplier, shift, from, params, target.arithmetic.rounding), name, {params.dtype, v.shape}, params);
   }
   f.integer.emplace_back(params, made);
   return made;
@@ -127,7 +127,7 @@ Result<Graph> Lowering::finish() {
 
 Result<Graph> lower(const Graph& graph, const Plan& plan, const Target& target) {
   const Grids grids = NARROW_TRY(Grids::make(graph, plan));
-  Lowering lowering(graph, grids, target.arithmetic);
+  Lowering lowering(graph, grids, target);
   for (const NodeId id : graph.order()) NARROW_TRY(lowering.node(id));
   return lowering.finish();
 }

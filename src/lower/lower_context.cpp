@@ -27,7 +27,7 @@ class Context final : public LowerContext {
 
   const Graph& graph() const override { return lowering_.source; }
   const Node& node() const override { return node_; }
-  const ArithmeticProfile& profile() const override { return lowering_.profile; }
+  const ArithmeticProfile& profile() const override { return lowering_.target.arithmetic; }
   const QuantParams& in(int slot) const override { return in_[static_cast<std::size_t>(slot)]; }
   const QuantParams& out(int slot) const override { return out_[static_cast<std::size_t>(slot)]; }
 
@@ -117,11 +117,14 @@ class Context final : public LowerContext {
 };
 
 // |bias| + sum |w| * |x - zero point| bounds every partial sum of an output channel, in any order of summation.
-Status check_accumulator(const Context& ctx, const LinearForm& form) {
+Status check_accumulator(const Context& ctx, const LinearForm& form, const Target& target) {
   const QuantParams& x = ctx.in(0);
   const QuantParams& planned = ctx.weight_params(form.weight);
   const std::int64_t reach = std::max(x.qmax() - x.zero_point[0], x.zero_point[0] - x.qmin());
-  const std::int64_t limit = size_of(x.dtype) == 1 ? INT32_MAX : (std::int64_t{1} << 47) - 1;
+  // Ours has 32 bits under 8-bit activations and 48 under 16-bit ones; the hardware's may have fewer.
+  const bool narrow = size_of(x.dtype) == 1;
+  const auto most = [&](int bits) { return (std::int64_t{1} << ((narrow ? std::min(bits, 32) : 48) - 1)) - 1; };
+  const std::int64_t limit = most(target.accumulator_bits), bias_limit = most(target.bias_bits);
   const Tensor w = ctx.weight(form.weight);
   const Tensor b = ctx.bias(form.bias);
   const Shape& shape = w.shape();
@@ -133,11 +136,10 @@ Status check_accumulator(const Context& ctx, const LinearForm& form) {
   for (std::int64_t i = 0, n = w.elements(); i < n; ++i) sums[static_cast<std::size_t>(i / inner % shape[axis])] += std::abs(static_cast<int>(q[i]));
   const std::vector<std::int64_t> biases = b.has_data() ? b.to_ints() : std::vector<std::int64_t>(sums.size(), 0);
   for (std::size_t c = 0; c < sums.size(); ++c) {
+    const std::string help = fmt::format("enlarge the weight scale of this channel ({}) in the plan", exact(planned.scale[planned.per_channel() ? c : 0]));
+    if (std::abs(biases[c]) > bias_limit) return error("the bias of channel {} is {}, wanted at most {}", c, biases[c], bias_limit).with_help(help);
     const std::int64_t bound = sums[c] * reach + std::abs(biases[c]);
-    if (bound > limit) {
-      return error("the accumulator of channel {} may reach {}, wanted at most {}", c, bound, limit)
-          .with_help(fmt::format("enlarge the weight scale of this channel ({}) in the plan", exact(planned.scale[planned.per_channel() ? c : 0])));
-    }
+    if (bound > limit) return error("the accumulator of channel {} may reach {}, wanted at most {}", c, bound, limit).with_help(help);
   }
   return {};
 }
@@ -150,7 +152,7 @@ Status lower_node(Lowering& lowering, NodeId id) {
   NARROW_TRY(op.lower(ctx));
   NARROW_TRY(ctx.result());
   const bool constant_weight = op.linear != nullptr && lowering.grids.role(id, static_cast<std::size_t>(op.linear->weight)) == Grids::Role::kWeight;
-  if (constant_weight) NARROW_TRY(check_accumulator(ctx, *op.linear));
+  if (constant_weight) NARROW_TRY(check_accumulator(ctx, *op.linear, lowering.target));
   return {};
 }
 

@@ -185,6 +185,27 @@ TEST(Lower, RefusesPlansThatDoNotFit) {
   EXPECT_NE(overflow.message.find("the accumulator of channel 3 may reach "), std::string::npos) << overflow.message;
 }
 
+TEST(Lower, RefusesPlansThatTheTargetsAccumulatorsDoNotHold) {
+  NARROW_SEEDED(rng);
+  const Graph graph = test::sample_network();
+  Target target = target_with(Rounding::kSingleRound);
+  const Plan plan = test::plan_from_ranges(graph, test::sample_inputs(graph, rng));
+  must(lower(graph, plan, target));
+  target.accumulator_bits = 16;
+  EXPECT_NE(lower(graph, plan, target).error().message.find(", wanted at most 32767"), std::string::npos);
+  target.accumulator_bits = 64;
+  must(lower(graph, plan, target));
+  Plan fine = plan;
+  for (ConstantPlan& c : fine.constants) {
+    if (c.node == "b" && c.slot == 2) c.params.scale[3] = std::abs(graph.value(graph.find_value("bb")).constant.data<float>()[3]) / 40000.0F;
+  }
+  must(lower(graph, fine, target));
+  target.bias_bits = 16;
+  const std::string message = lower(graph, fine, target).error().message;
+  EXPECT_NE(message.find("the bias of channel 3 is "), std::string::npos) << message;
+  EXPECT_NE(message.find(", wanted at most 32767"), std::string::npos) << message;
+}
+
 TEST(Lower, ModelNamesWinOverInventedOnes) {
   NARROW_SEEDED(rng);
   const Graph graph = must(parse_network(R"(

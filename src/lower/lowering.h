@@ -14,7 +14,7 @@ namespace narrow {
 
 class Lowering {
  public:
-  Lowering(const Graph& source, const Grids& grids, const ArithmeticProfile& profile);
+  Lowering(const Graph& source, const Grids& grids, const Target& target);
   Status node(NodeId id);      // lowers or copies one node; in order
   Result<Graph> finish();      // outputs, names, verify
 
@@ -30,7 +30,7 @@ class Lowering {
 
   const Graph& source;
   const Grids& grids;
-  const ArithmeticProfile& profile;
+  const Target& target;
   Graph out;
 
  private:
