@@ -70,6 +70,47 @@ TEST_F(Commands, PlanAndStatisticsCanBeGivenBack) {
   EXPECT_EQ(json("run net.narrow --input data.npy --samples 3 --json").dump(), json("run from_plan.narrow --input data.npy --samples 3 --json").dump());
 }
 
+TEST_F(Commands, AnEditedPlanDecides) {
+  good("compile net.onnx --data data.npy --target ort -q -o net");
+  std::string plan = scene.read("net.plan");
+  // One edit: the class and the biases that follow from it need none.
+  const std::size_t at = plan.find(" u8 scale=");
+  ASSERT_NE(at, std::string::npos) << plan;
+  plan.replace(at, plan.find(" zp=", at) - at, " u8 scale=0.5");
+  scene.write("edited.plan", plan);
+  const Outcome edited = good("compile net.onnx --plan edited.plan -v -o edited");
+  EXPECT_NE(edited.err.find("note: the bias scale of 1 layer in the plan was made again from those of activation and weight: 'conv'\n"), std::string::npos) << edited.err;
+  const std::string settled = scene.read("edited.plan");
+  EXPECT_NE(settled.find("target \"ort\"\n"), std::string::npos) << "the plan's own target";
+  EXPECT_NE(settled, plan) << "the biases";
+  good("compile net.onnx --plan edited.plan -q -o again");
+  EXPECT_EQ(scene.read("again.plan"), settled);
+  EXPECT_TRUE(scene.read("again.narrow") == scene.read("edited.narrow"));
+  scene.write("edited.plan", plan);
+  EXPECT_EQ(json("run net.onnx --mode int --plan edited.plan --input data.npy --samples 2 --json").dump(), json("run edited.narrow --input data.npy --samples 2 --json").dump());
+
+  const Outcome other = scene.narrow("compile net.onnx --plan edited.plan --target tflite -q -o other");
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_TRUE(other.err.starts_with("error: the plan was made for target 'ort', not for 'tflite'\n")) << other.err;
+  scene.write("far.plan", "narrow plan 1\ntarget \"far\"\n");
+  for (const char* command : {"compile net.onnx -q --plan far.plan", "run net.onnx -q --mode int --plan far.plan --input data.npy"}) {
+    const Outcome far = scene.narrow(command);
+    EXPECT_EQ(far.exit_code, 1);
+    EXPECT_TRUE(far.err.starts_with("error: the plan's target: no target is called 'far'\n")) << far.err;
+  }
+}
+
+TEST_F(Commands, ThePlanTakesTheRecipesSay) {
+  compile();
+  scene.write("r.yaml", "target: generic-int8\ninput: {scale: 2}\ncalibration: {method: kl, samples: 8}\nlayers: [{match: conv, activations: int16}]\n");
+  const Outcome both = good("compile net.onnx --plan net.plan -c r.yaml --data data.npy -o both");
+  EXPECT_NE(both.err.find("warning: the plan 'net.plan' decides, so that 'calibration.method', 'layers' of the recipe 'r.yaml' have no effect\n  help: edit the plan, or leave --plan out\n"), std::string::npos) << both.err;
+  EXPECT_EQ(scene.read("net.plan"), scene.read("both.plan"));
+  EXPECT_NE(both.err.find("8 samples"), std::string::npos) << "what describes the data is used: " << both.err;
+  scene.write("r.yaml", "target: generic-int8\ninput: {scale: 2}\ncalibration: {samples: 8}\n");
+  EXPECT_EQ(good("compile net.onnx --plan net.plan -c r.yaml --data data.npy -o both").err.find("no effect"), std::string::npos);
+}
+
 TEST_F(Commands, StopAfterWritesNothing) {
   const Outcome outcome = good("compile net.onnx --data data.npy --stop-after plan -o net");
   EXPECT_EQ(outcome.out, "");

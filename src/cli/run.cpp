@@ -17,7 +17,7 @@ namespace narrow::cli {
 namespace {
 
 // The network in the wanted arithmetic. A model becomes fake-quantized or integer by a plan; an artifact is integer already.
-Result<Graph> in_mode(const RunCommand& command, const Network& network) {
+Result<Graph> in_mode(const RunCommand& command, const Network& network, Diagnostics& diagnostics) {
   const std::string mode = !command.mode.empty() ? command.mode : network.integer ? "int" : "float";
   if (network.integer) {
     if (mode == "int") return network.graph;
@@ -25,9 +25,9 @@ Result<Graph> in_mode(const RunCommand& command, const Network& network) {
   }
   if (mode == "float") return network.graph;
   if (command.plan.empty()) return error("mode '{}' of a model needs a plan", mode).with_help("--plan OUT.plan, as `narrow compile` writes it").with_exit_code(ExitCode::kUsage);
-  const Plan plan = NARROW_TRY(Plan::from_text(NARROW_TRY(read_file(command.plan)), command.plan));
-  const Target target = NARROW_TRY(load_target(command.target.empty() ? plan.target : command.target));
-  NARROW_TRY(plan.verify(network.graph, target));
+  Plan plan = NARROW_TRY(Plan::from_text(NARROW_TRY(read_file(command.plan)), command.plan));
+  const Target target = NARROW_TRY(command.target.empty() ? target_of(plan) : load_target(command.target));
+  NARROW_TRY(accept_plan(plan, network.graph, target, diagnostics));
   Graph integer = NARROW_TRY(lower(network.graph, plan, target));
   return mode == "fake" ? build_qdq(network.graph, plan, &integer) : Result<Graph>(std::move(integer));
 }
@@ -78,7 +78,7 @@ Status run(const RunCommand& command) {
   Progress progress(1, command.common.quiet);
   progress.begin("run");
   const Network network = NARROW_TRY(load_network(command.network, command.shapes, diagnostics));
-  const Graph graph = NARROW_TRY(in_mode(command, network));
+  const Graph graph = NARROW_TRY(in_mode(command, network, diagnostics));
   NARROW_TRY(check_output(command, graph));
   const Recipe recipe = NARROW_TRY(recipe_for(command.data, {&network}));
   const auto dataset = NARROW_TRY(open_data(command.data, graph, recipe));

@@ -43,14 +43,22 @@ Status check_options(const CompileOptions& options) {
   return options.output.empty() ? Status{} : check_products_writable(options.output);
 }
 
-Status read_wishes(const CompileOptions& options, CompileResult& result) {
+// Recipe, target, and a plan that is there already: then the recipe's say in it is over.
+Status read_wishes(const CompileOptions& options, CompileResult& result, std::optional<Plan>& given) {
   if (!options.recipe.empty()) {
     result.recipe = NARROW_TRY(load_recipe(options.recipe));
     result.recipe_text = NARROW_TRY(read_file(options.recipe));
   }
   if (options.samples > 0) result.recipe.samples = options.samples;
+  if (!options.plan.empty()) {
+    given = NARROW_TRY(Plan::from_text(NARROW_TRY(read_file(options.plan)), options.plan));
+    if (const std::vector<std::string> dropped = result.recipe.drop_decisions(); !dropped.empty()) {
+      result.diagnostics.warn(fmt::format("the plan '{}' decides, so that '{}' of the recipe '{}' {} no effect", options.plan, join(dropped, "', '"), options.recipe, dropped.size() == 1 ? "has" : "have"), "edit the plan, or leave --plan out");
+    }
+  }
   const std::string& wanted = !options.target.empty() ? options.target : result.recipe.target;
-  result.target = NARROW_TRY(load_target(wanted.empty() ? kDefaultTarget : wanted));
+  if (wanted.empty() && given) result.target = NARROW_TRY(target_of(*given));
+  else result.target = NARROW_TRY(load_target(wanted.empty() ? kDefaultTarget : wanted));
   return {};
 }
 
@@ -72,14 +80,6 @@ Result<Stats> statistics(const CompileOptions& options, const CompileResult& res
   }
   const std::vector<ValueId> sites = quantizer_sites(result.graph, result.recipe, result.target);
   return calibrate(result.graph, sites, *dataset, {.limit = result.recipe.samples, .progress = &progress, .diagnostics = &diagnostics});
-}
-
-// An edited plan is checked before any data are read.
-Result<std::optional<Plan>> given_plan(const CompileOptions& options, const CompileResult& result) {
-  if (options.plan.empty()) return std::nullopt;
-  Plan plan = NARROW_TRY(Plan::from_text(NARROW_TRY(read_file(options.plan)), options.plan));
-  NARROW_TRY(plan.verify(result.graph, result.target));
-  return plan;
 }
 
 // Samples that calibration did not see, when there are any.
@@ -153,7 +153,8 @@ Result<Graph> load_float_graph(const std::string& model, const std::map<std::str
 Result<CompileResult> compile(const CompileOptions& options, Progress& progress) {
   CompileResult result;
   NARROW_TRY(check_options(options));
-  NARROW_TRY(read_wishes(options, result));
+  std::optional<Plan> given;
+  NARROW_TRY(read_wishes(options, result, given));
   Path path(options, progress);
 
   result.graph = NARROW_TRY(import_onnx(options.model, {.input_shapes = options.input_shapes}, result.diagnostics));
@@ -162,7 +163,7 @@ Result<CompileResult> compile(const CompileOptions& options, Progress& progress)
   result.passes = NARROW_TRY(run_passes(result.graph, {.disabled = options.disabled_passes}));
   if (NARROW_TRY(path.done(Path::describe(result.passes), "graph", [&] { return Path::print(result.graph); }))) return result;
 
-  const std::optional<Plan> given = NARROW_TRY(given_plan(options, result));
+  if (given) NARROW_TRY(accept_plan(*given, result.graph, result.target, result.diagnostics));  // before any data are read
   std::unique_ptr<Dataset> dataset;
   if (!options.data.empty()) dataset = NARROW_TRY(open_dataset({.paths = options.data}, result.graph, result.recipe));
   if (dataset) NARROW_TRY(look_at(*dataset, result));

@@ -12,6 +12,7 @@ struct Row {
   std::string layer, what;
   const QuantParams* params = nullptr;  // nullptr: an island
   std::string decided_by;
+  std::string same_as = {};  // the value that decides for this one
 };
 
 std::string spread(const std::vector<float>& scales) {
@@ -33,7 +34,7 @@ std::vector<Row> rows_of(const Plan& plan, const Graph& graph, bool with_inputs)
   std::vector<Row> rows;
   for (const ActivationPlan& a : plan.activations) {
     const ValueId id = graph.find_value(a.value);
-    if (id && !graph.value(id).producer) rows.push_back({a.value, graph.value(id).is_constant() ? "constant" : "input", &a.params, a.decided_by});
+    if (id && !graph.value(id).producer) rows.push_back({a.value, graph.value(id).is_constant() ? "constant" : "input", &a.params, a.decided_by, a.same_as});
   }
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
@@ -41,14 +42,14 @@ std::vector<Row> rows_of(const Plan& plan, const Graph& graph, bool with_inputs)
     const bool decides = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return plan.activation(graph.value(v).name) != nullptr; });
     for (const ValueId v : node.inputs) {
       const ActivationPlan* a = with_inputs && decides && v ? plan.activation(graph.value(v).name) : nullptr;
-      if (a != nullptr && !graph.value(v).is_constant()) rows.push_back({node.name, fmt::format("input '{}'", a->value), &a->params, a->decided_by});
+      if (a != nullptr && !graph.value(v).is_constant()) rows.push_back({node.name, fmt::format("input '{}'", a->value), &a->params, a->decided_by, a->same_as});
     }
     for (const ConstantPlan& c : plan.constants) {
       if (c.node != node.name) continue;
       rows.push_back({node.name, size_of(c.params.dtype) > 2 ? "bias" : "weight", &c.params, c.decided_by});
     }
     for (const ValueId v : node.outputs) {
-      if (const ActivationPlan* a = plan.activation(graph.value(v).name)) rows.push_back({node.name, a->value == node.name ? "output" : fmt::format("output '{}'", a->value), &a->params, a->decided_by});
+      if (const ActivationPlan* a = plan.activation(graph.value(v).name)) rows.push_back({node.name, a->value == node.name ? "output" : fmt::format("output '{}'", a->value), &a->params, a->decided_by, a->same_as});
     }
   }
   return rows;
@@ -56,7 +57,7 @@ std::vector<Row> rows_of(const Plan& plan, const Graph& graph, bool with_inputs)
 
 std::vector<Row> rows_of(const Plan& plan) {
   std::vector<Row> rows;
-  for (const ActivationPlan& a : plan.activations) rows.push_back({a.value, "value", &a.params, a.decided_by});
+  for (const ActivationPlan& a : plan.activations) rows.push_back({a.value, "value", &a.params, a.decided_by, a.same_as});
   for (const ConstantPlan& c : plan.constants) rows.push_back({c.node, size_of(c.params.dtype) > 2 ? "bias" : "weight", &c.params, c.decided_by});
   for (const IslandPlan& i : plan.islands) rows.push_back({i.node, "float", nullptr, i.reason});
   return rows;
@@ -91,24 +92,16 @@ Result<std::vector<Row>> selected(const Plan& plan, const Graph* graph, std::str
   return error("no layer matches '{}' in the plan", layer).with_help(hint.empty() ? "`narrow explain FILE` without a name lists all" : hint);
 }
 
-// The value whose grid this one has to share, if any.
-std::string leader_of(const std::string& decided_by) {
-  constexpr std::string_view kBegin = "constraint: same as '", kEnd = "' (";
-  if (!decided_by.starts_with(kBegin)) return {};
-  return decided_by.substr(kBegin.size(), decided_by.rfind(kEnd) - kBegin.size());
-}
-
 // Who decided for those whose grid the rows share, and how many do.
 std::string shared_grids(const Plan& plan, const std::vector<Row>& rows) {
   std::vector<std::string> leaders;
   for (const Row& row : rows) {
-    const std::string leader = leader_of(row.decided_by);
-    if (!leader.empty() && std::find(leaders.begin(), leaders.end(), leader) == leaders.end()) leaders.push_back(leader);
+    if (!row.same_as.empty() && std::find(leaders.begin(), leaders.end(), row.same_as) == leaders.end()) leaders.push_back(row.same_as);
   }
   std::string text;
   for (const std::string& leader : leaders) {
     const ActivationPlan* decided = plan.activation(leader);
-    const auto shared = std::count_if(plan.activations.begin(), plan.activations.end(), [&](const ActivationPlan& a) { return leader_of(a.decided_by) == leader; });
+    const auto shared = std::count_if(plan.activations.begin(), plan.activations.end(), [&](const ActivationPlan& a) { return a.same_as == leader; });
     if (decided != nullptr) text += fmt::format("'{}': {}; {} more {} its grid\n", leader, decided->decided_by, shared, shared == 1 ? "value shares" : "values share");
   }
   return text.empty() ? text : "\n" + text;

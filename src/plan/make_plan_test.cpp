@@ -302,7 +302,7 @@ TEST(Verify, FindsWhatAHandMayBreak) {
   };
   EXPECT_EQ(message([](Plan& p) { p.activations[1].value = "nope"; }), "the plan does not fit: there is no value 'nope'");
   EXPECT_EQ(message([](Plan& p) { p.activations.pop_back(); }), "the plan does not fit: 's' of layer 's' (Exp) has no scale");
-  EXPECT_EQ(message([](Plan& p) { p.activations[3].params.scale[0] = 1; }), "the plan does not fit: Transpose 't' needs one scale, but 'm' is i8 scale=0.00390625 zp=-128 and 't' is i8 scale=1 zp=-128");
+  EXPECT_EQ(message([](Plan& p) { p.activations[3].params.scale[0] = 1; }), "the plan does not fit: Transpose 't' needs one scale, but 'm' is i8 scale=0.00390625 zp=-128 and 't' is i8 scale=1 zp=-128; it is also that of 'a'");
   EXPECT_EQ(message([](Plan& p) { p.target = "other"; }), "the plan was made for target 'other', not for 'generic-int8'");
   EXPECT_TRUE(message([](Plan& p) { p.graph_hash = 7; }).find("the plan was made for graph 0000000000000007") == 0);
 }

@@ -3,13 +3,16 @@
 //   graph 00f3...                      of the float graph
 //   target "generic-int8"
 //   activation "conv1" i8 scale=0.0235 zp=-128 by "default: mse over 64 samples"
+//   activation "flat" as "conv1" by "constraint: same as 'conv1' (Reshape 'flat')"    shares its type, scale and zero point
 //   constant "conv1" 1 i8 narrow axis=0 scale=0.01,0.02 zp=0 by "..."        node, input
 //   island "softmax" by "Softmax has no integer form"
 //   note "..."
+// A line that shares another's params names it instead of repeating them, so that one edit moves all that must be the same.
 // Names are quoted, with \" \\ \n \t \r \xNN inside. A zp list may be one number for all. '#' begins a comment line.
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <unordered_map>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -119,14 +122,18 @@ class Line {
     return fail("nothing was wanted here", peek());
   }
 
-  ErrorBuilder fail(std::string message, const Token& at, std::string help = {}) const {
+  SourceSpan span(const Token& at) const {
     SourceSpan where = where_;
     where.column = at.column;
     where.length = static_cast<int>(at.text.size()) + (at.is_quoted ? 2 : 0);
+    return where;
+  }
+
+  ErrorBuilder fail(std::string message, const Token& at, std::string help = {}) const {
     Error e;
     e.message = std::move(message);
     e.help = std::move(help);
-    e.where = std::move(where);
+    e.where = span(at);
     return ErrorBuilder(std::move(e));
   }
 
@@ -178,7 +185,29 @@ class Line {
   std::size_t next_ = 0;
 };
 
-Status read_entry(Line& line, Plan* plan) {
+// "as": the entry of an activation, by its index, and where it names the other.
+using References = std::vector<std::pair<std::size_t, SourceSpan>>;
+
+// The first entry of every value.
+std::unordered_map<std::string_view, const ActivationPlan*> entries_by_value(const Plan& plan) {
+  std::unordered_map<std::string_view, const ActivationPlan*> entries;
+  for (const ActivationPlan& a : plan.activations) entries.emplace(a.value, &a);
+  return entries;
+}
+
+Status resolve(const References& references, Plan* plan) {
+  const auto entries = entries_by_value(*plan);
+  for (const auto& [index, where] : references) {
+    ActivationPlan& a = plan->activations[index];
+    const auto it = entries.find(a.same_as);
+    if (it == entries.end()) return error("'{}' shall be as '{}', which is not planned", a.value, a.same_as).at(where).with_help("give it a type, scale= and zp= of its own");
+    if (!it->second->same_as.empty()) return error("'{}' shall be as '{}', which has no params of its own", a.value, a.same_as).at(where).with_help("name the one that decides");
+    a.params = it->second->params;
+  }
+  return {};
+}
+
+Status read_entry(Line& line, Plan* plan, References* references) {
   const Token at = line.peek();
   const std::string kind = NARROW_TRY(line.word("a kind of entry"));
   if (kind == "graph") {
@@ -189,7 +218,13 @@ Status read_entry(Line& line, Plan* plan) {
   } else if (kind == "activation") {
     ActivationPlan& a = plan->activations.emplace_back();
     a.value = NARROW_TRY(line.name("a value's name, in quotes"));
-    a.params = NARROW_TRY(line.params());
+    if (const Token next = line.peek(); next.text == "as" && !next.is_quoted) {
+      NARROW_TRY(line.word("'as'"));
+      references->emplace_back(plan->activations.size() - 1, line.span(line.peek()));
+      a.same_as = NARROW_TRY(line.name("the name of the value whose params it shares, in quotes"));
+    } else {
+      a.params = NARROW_TRY(line.params());
+    }
     a.decided_by = NARROW_TRY(line.decided_by());
   } else if (kind == "constant") {
     ConstantPlan& c = plan->constants.emplace_back();
@@ -213,7 +248,12 @@ Status read_entry(Line& line, Plan* plan) {
 
 std::string Plan::to_text() const {
   std::string out = fmt::format("narrow plan 1\ngraph {}\ntarget {}\n", hash_to_string(graph_hash), quoted(target));
-  for (const ActivationPlan& a : activations) out += fmt::format("activation {} {} by {}\n", quoted(a.value), text_of(a.params), quoted(a.decided_by));
+  const auto entries = entries_by_value(*this);
+  for (const ActivationPlan& a : activations) {
+    const auto other = a.same_as.empty() ? entries.end() : entries.find(a.same_as);
+    const bool shares = other != entries.end() && other->second->same_as.empty() && other->second->params == a.params;
+    out += fmt::format("activation {} {} by {}\n", quoted(a.value), shares ? "as " + quoted(a.same_as) : text_of(a.params), quoted(a.decided_by));
+  }
   for (const ConstantPlan& c : constants) out += fmt::format("constant {} {} {} by {}\n", quoted(c.node), c.slot, text_of(c.params), quoted(c.decided_by));
   for (const IslandPlan& i : islands) out += fmt::format("island {} by {}\n", quoted(i.node), quoted(i.reason));
   for (const std::string& n : notes) out += fmt::format("note {}\n", quoted(n));
@@ -222,6 +262,7 @@ std::string Plan::to_text() const {
 
 Result<Plan> Plan::from_text(std::string_view text, const std::string& file) {
   Plan plan;
+  References references;
   int number = 0;
   for (const std::string& raw : split(text, '\n')) {
     ++number;
@@ -231,8 +272,9 @@ Result<Plan> Plan::from_text(std::string_view text, const std::string& file) {
     }
     Line line(raw, file, number);
     NARROW_TRY(line.split_tokens());
-    if (!line.empty()) NARROW_TRY(read_entry(line, &plan));
+    if (!line.empty()) NARROW_TRY(read_entry(line, &plan, &references));
   }
+  NARROW_TRY(resolve(references, &plan));
   return plan;
 }
 

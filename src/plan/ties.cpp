@@ -108,7 +108,8 @@ Result<std::vector<ActivationPlan>> Scales::decide(const std::vector<NodeChoice>
       plan.decided_by = leader_text(leader, classes_[top]);
     } else {
       const Node& by = graph_->node(tied_by_[p.id.index]);
-      plan.decided_by = fmt::format("constraint: same as '{}' ({} '{}')", graph_->value({leader}).name, by.op, by.name);
+      plan.same_as = graph_->value({leader}).name;
+      plan.decided_by = fmt::format("constraint: same as '{}' ({} '{}')", plan.same_as, by.op, by.name);
     }
     plans.push_back(std::move(plan));
   }

@@ -120,6 +120,18 @@ QuantParams weight_params(const Tensor& weight, int axis, int bits) {
   return params;
 }
 
+ConstantPlan bias_plan(const Graph& graph, const Node& node, const QuantRule::Derived& rule, const QuantParams& activation, const QuantParams& weight) {
+  QuantParams p;
+  p.dtype = size_of(activation.dtype) > 1 ? DType::kI64 : DType::kI32;
+  p.axis = weight.per_channel() ? 0 : -1;
+  for (const float s : weight.scale) {
+    p.scale.push_back(activation.scale[0] * s);
+    p.zero_point.push_back(0);
+  }
+  const std::string& data = graph.value(node.inputs[static_cast<std::size_t>(rule.activation)]).name;
+  return {.node = node.name, .slot = rule.input, .params = std::move(p), .decided_by = fmt::format("derived: scale of '{}' times scale of the weight", data)};
+}
+
 Result<std::vector<ConstantPlan>> plan_constants(const Graph& graph, NodeId id, const QuantRule& rule, const LayerWishes& wishes, const WeightOptions& options,
                                                  const std::vector<const QuantParams*>& activations, std::vector<std::string>* notes) {
   const Node& node = graph.node(id);
@@ -156,19 +168,8 @@ Result<std::vector<ConstantPlan>> plan_constants(const Graph& graph, NodeId id, 
       notes->push_back(fmt::format("weight scale of '{}' widened in {} so that bias and accumulator fit {} bits", node.name, list_of(widened), size_of(activation.dtype) > 1 ? 48 : options.accumulator_bits));
       plan.decided_by += ", widened against overflow";
     }
-    if (has_bias) {
-      QuantParams p;
-      p.dtype = size_of(activation.dtype) > 1 ? DType::kI64 : DType::kI32;
-      p.axis = plan.params.per_channel() ? 0 : -1;
-      for (const float s : plan.params.scale) {
-        p.scale.push_back(activation.scale[0] * s);
-        p.zero_point.push_back(0);
-      }
-      plans.push_back(std::move(plan));
-      plans.push_back({.node = node.name, .slot = bias->input, .params = std::move(p), .decided_by = fmt::format("derived: scale of '{}' times scale of the weight", graph.value(data).name)});
-    } else {
-      plans.push_back(std::move(plan));
-    }
+    plans.push_back(std::move(plan));
+    if (has_bias) plans.push_back(bias_plan(graph, node, *bias, activation, plans.back().params));
   }
   return plans;
 }

@@ -29,6 +29,9 @@ constexpr int kSearchedWeightBits = 6;
 // Symmetric grid for one tensor along `axis` (-1: per tensor); bits in [2, 8].
 QuantParams weight_params(const Tensor& weight, int axis, int bits);
 
+// A bias lies on the product of the scales of the activation and the weight.
+ConstantPlan bias_plan(const Graph& graph, const Node& node, const QuantRule::Derived& rule, const QuantParams& activation, const QuantParams& weight);
+
 // Entries for all weights and biases of `node`. `activations`: planned params by value index (nullptr: none). Widened scales
 // are noted. Errors: NaN or infinite weights; a wish the target cannot fulfil.
 Result<std::vector<ConstantPlan>> plan_constants(const Graph& graph, NodeId node, const QuantRule& rule, const LayerWishes& wishes, const WeightOptions& options,

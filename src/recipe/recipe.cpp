@@ -190,6 +190,23 @@ Result<Recipe> parse_recipe(std::string_view yaml, const std::string& file) {
 
 Result<Recipe> load_recipe(const std::string& file) { return parse_recipe(NARROW_TRY(read_file(file)), file); }
 
+std::vector<std::string> Recipe::drop_decisions() {
+  std::vector<std::string> dropped;
+  const auto drop = [&]<typename T>(const char* key, bool given, T* value) {
+    if (given) dropped.emplace_back(key);
+    *value = T{};
+  };
+  drop("calibration.method", !calibrator.empty(), &calibrator);
+  drop("calibration.percentile", percentile.has_value(), &percentile);
+  drop("quantization.activations", activations.has_value(), &activations);
+  drop("quantization.symmetric_activations", symmetric_activations.has_value(), &symmetric_activations);
+  drop("quantization.weights.bits", weight_bits.has_value(), &weight_bits);
+  drop("quantization.weights.per_channel", per_channel_weights.has_value(), &per_channel_weights);
+  drop("quantization.untie_ratio", untie_ratio.has_value(), &untie_ratio);
+  drop("layers", !layers.empty(), &layers);
+  return dropped;
+}
+
 const InputRecipe* Recipe::input(std::string_view name) const {
   for (const InputRecipe& input : inputs) {
     if (input.name == name) return &input;

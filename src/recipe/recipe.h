@@ -65,6 +65,8 @@ struct Recipe {
     std::int64_t label_offset = 0;         // class = argmax + offset
   } eval;
   const InputRecipe* input(std::string_view name) const;  // by name, or the only unnamed one
+  // Takes out what only the planner asks for, when a plan is there already; returns the keys that were given.
+  std::vector<std::string> drop_decisions();
 };
 
 // Unknown keys and values are errors with line, caret and a suggestion. docs/recipe.md is the reference.

@@ -194,6 +194,24 @@ TEST(Recipe, APercentileNeedsSomethingThatReadsIt) {
   EXPECT_EQ(test::must(parse_recipe("calibration: {method: mse, percentile: 99}\nlayers: [{match: a, calibration: percentile}]", "r.yaml")).percentile, 99);
 }
 
+TEST(Recipe, DropsWhatAPlanHasDecided) {
+  constexpr const char* kKept = "target: ort\ninput: {divide: 255}\ncalibration: {samples: 7}\neval: {task: classify}\n";
+  Recipe recipe = test::must(parse_recipe(kKept, "r.yaml"));
+  EXPECT_TRUE(recipe.drop_decisions().empty());
+  EXPECT_EQ(recipe.target, "ort");
+  EXPECT_EQ(recipe.inputs.size(), 1U);
+  EXPECT_EQ(recipe.samples, 7);
+  EXPECT_EQ(recipe.eval.task, "classify");
+  recipe = test::must(parse_recipe(R"(calibration: {method: percentile, percentile: 99, samples: 7}
+quantization: {activations: int16, symmetric_activations: true, weights: {bits: 8, per_channel: true}, untie_ratio: 8}
+layers: [{match: a, keep: float}]
+)", "r.yaml"));
+  EXPECT_EQ(recipe.drop_decisions(), (std::vector<std::string>{"calibration.method", "calibration.percentile", "quantization.activations", "quantization.symmetric_activations", "quantization.weights.bits",
+                                                               "quantization.weights.per_channel", "quantization.untie_ratio", "layers"}));
+  EXPECT_TRUE(recipe.drop_decisions().empty());
+  EXPECT_EQ(recipe.samples, 7);
+}
+
 // The recipe stands below the stages that own these names; this keeps the two in step.
 TEST(Recipe, KnowsEveryCalibratorAndDecoder) {
   for (const Calibrator& calibrator : calibrators()) {

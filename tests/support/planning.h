@@ -56,8 +56,13 @@ struct Case {
   Plan plan() {
     Diagnostics diagnostics;
     Plan p = must(make_plan(graph, stats, recipe, target, diagnostics));
-    must(p.verify(graph, target));
+    std::vector<std::string> idle;
+    must(p.verify(graph, target, &idle));
+    EXPECT_TRUE(idle.empty()) << idle.front();
     EXPECT_EQ(must(Plan::from_text(p.to_text(), "p")), p);
+    Plan back = p;
+    EXPECT_TRUE(back.derive_biases(graph).empty());
+    EXPECT_EQ(back, p) << "what is derived is what the planner derives";
     warnings.clear();
     for (const Diagnostic& d : diagnostics.all()) {
       if (d.severity == Severity::kWarning) warnings.push_back(d.to_string());
