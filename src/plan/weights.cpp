@@ -60,11 +60,12 @@ std::int64_t reach_of(const QuantParams& activation) {
 // Both shrink in proportion to the scale. The bias and the weights' sum are both along `axis` of the weight.
 void guard_accumulators(const Tensor& weight, int axis, const Tensor* bias, const QuantParams& activation, const WeightOptions& options, QuantParams* params, std::vector<std::int64_t>* widened) {
   const bool wide = size_of(activation.dtype) > 1;
-  const double accumulator = std::exp2(wide ? 47 : options.accumulator_bits - 1) - 1;
+  const double accumulator = std::exp2(wide ? 47 : std::min(options.accumulator_bits, 32) - 1) - 1;  // ours have 32, whatever the hardware's
   const double bias_limit = std::exp2(wide ? 47 : options.bias_bits - 1) - 1;
   const auto reach = static_cast<double>(reach_of(activation));
   const std::size_t channels = channels_of(weight, axis);
-  for (int round = 0; round < 8; ++round) {
+  // Codes that round up may leave a sum a little too large: the margin grows until none does, at last with all codes at 0.
+  for (double margin = 0.001;; margin *= 2) {
     const Tensor codes = quantize(weight, *params);
     std::vector<double> sums(channels, 0.0);
     {
@@ -74,14 +75,19 @@ void guard_accumulators(const Tensor& weight, int axis, const Tensor* bias, cons
       const auto* q = codes.data<std::int8_t>();
       for (std::int64_t i = 0, n = codes.elements(); i < n; ++i) sums[static_cast<std::size_t>(i / inner) % channels] += std::abs(static_cast<double>(q[i]));
     }
-    bool good = true;
+    std::vector<double> worst(params->scale.size(), 1.0);  // of the channels that share a scale
     for (std::size_t c = 0; c < channels; ++c) {
-      float& scale = params->scale[params->per_channel() ? c : 0];
+      const std::size_t s = params->per_channel() ? c : 0;
+      const float scale = params->scale[s];
       const double b = bias != nullptr ? std::abs(static_cast<double>(bias->data<float>()[bias->elements() == 1 ? 0 : c])) / (static_cast<double>(activation.scale[0]) * static_cast<double>(scale)) + 1 : 0;
       const double excess = std::max((sums[c] * reach + b) / accumulator, b / bias_limit);
-      if (excess <= 1) continue;
-      scale = static_cast<float>(static_cast<double>(scale) * excess * 1.001);
-      widened->push_back(static_cast<std::int64_t>(c));
+      worst[s] = std::max(worst[s], excess);
+      if (excess > 1) widened->push_back(static_cast<std::int64_t>(c));
+    }
+    bool good = true;
+    for (std::size_t s = 0; s < worst.size(); ++s) {
+      if (worst[s] <= 1) continue;
+      params->scale[s] = static_cast<float>(static_cast<double>(params->scale[s]) * worst[s] * (1 + margin));
       good = false;
     }
     if (good) return;
@@ -165,7 +171,7 @@ Result<std::vector<ConstantPlan>> plan_constants(const Graph& graph, NodeId id, 
     std::vector<std::int64_t> widened;
     guard_accumulators(value.constant, w.channel_axis, b != nullptr ? &b->constant : nullptr, activation, options, &plan.params, &widened);
     if (!widened.empty()) {
-      notes->push_back(fmt::format("weight scale of '{}' widened in {} so that bias and accumulator fit {} bits", node.name, list_of(widened), size_of(activation.dtype) > 1 ? 48 : options.accumulator_bits));
+      notes->push_back(fmt::format("weight scale of '{}' widened in {} so that bias and accumulator fit {} bits", node.name, list_of(widened), size_of(activation.dtype) > 1 ? 48 : std::min(options.accumulator_bits, 32)));
       plan.decided_by += ", widened against overflow";
     }
     plans.push_back(std::move(plan));
