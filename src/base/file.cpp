@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -25,6 +27,17 @@ struct TemporaryFile {
     if (!name.empty()) ::unlink(name.c_str());
   }
 };
+
+// 0, or what went wrong.
+int write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
 
 Status open_temporary(const std::string& path, TemporaryFile* file) {
   const fs::path target(path);
@@ -65,13 +78,8 @@ Status write_file(const std::string& path, std::span<const std::string_view> pie
         .with_help(code == ENOSPC ? "free some disk space or choose another output path with -o; the old file, if any, is untouched"
                                   : "the old file, if any, is untouched");
   };
-  for (std::string_view piece : pieces) {
-    while (!piece.empty()) {
-      const ssize_t written = ::write(file.descriptor, piece.data(), piece.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return failed(errno);
-      piece.remove_prefix(static_cast<std::size_t>(written));
-    }
+  for (const std::string_view piece : pieces) {
+    if (const int code = write_all(file.descriptor, piece); code != 0) return failed(code);
   }
   const mode_t mask = ::umask(0);
   ::umask(mask);
@@ -91,36 +99,61 @@ Status check_writable(const std::string& path) {
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return error("cannot open '{}': {}", path, why(errno)).with_help("check the path");
+  auto file = map(descriptor, path);
+  ::close(descriptor);
+  return file;
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::map(int descriptor, const std::string& path) {
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-    ::close(descriptor);
-    return error("cannot read '{}': not a regular file", path).with_help("check the path");
-  }
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return error("cannot read '{}': not a regular file", path).with_help("check the path");
   const auto size = static_cast<std::size_t>(status.st_size);
   const std::byte* data = nullptr;
   if (size > 0) {
     void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (address == MAP_FAILED) {
-      const int code = errno;
-      ::close(descriptor);
-      return error("cannot map '{}': {}", path, why(code));
-    }
+    if (address == MAP_FAILED) return error("cannot map '{}': {}", path, why(errno));
     data = static_cast<const std::byte*>(address);
   }
-  ::close(descriptor);
   return std::shared_ptr<const MappedFile>(new MappedFile(data, size));
 }
 
-void MappedFile::release(std::span<const std::byte> part) {
+void MappedFile::release(std::span<const std::byte> part) const {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto own = reinterpret_cast<std::uintptr_t>(data_), first = reinterpret_cast<std::uintptr_t>(part.data());
   // From the page of its first byte to that of its last, which the next part begins with.
-  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(part.data()) / page * page;
-  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(part.data() + part.size()) / page * page;
+  const std::uintptr_t begin = std::max(own, first) / page * page;
+  const std::uintptr_t end = std::min(own + size_, first + part.size()) / page * page;
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
+
+Result<ScratchFile> ScratchFile::create(std::string purpose) {
+  const char* wish = std::getenv("TMPDIR");
+  std::error_code code;
+  std::string folder = wish != nullptr && *wish != '\0' ? wish : fs::is_directory("/var/tmp", code) ? "/var/tmp" : "/tmp";
+  std::string name = folder + "/narrow.XXXXXX";
+  const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor < 0) return error("cannot {}: no temporary file can be made in '{}': {}", purpose, folder, why(errno)).with_help("set TMPDIR to a folder that can be written to");
+  ::unlink(name.c_str());
+  return ScratchFile(std::move(purpose), std::move(folder), descriptor);
+}
+
+ScratchFile::ScratchFile(ScratchFile&& other) noexcept
+    : purpose_(std::move(other.purpose_)), folder_(std::move(other.folder_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+ScratchFile::~ScratchFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Status ScratchFile::write(std::span<const std::byte> bytes) {
+  const int code = write_all(descriptor_, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  if (code == 0) return {};
+  return error("cannot {}: writing a temporary file in '{}' failed: {}", purpose_, folder_, why(code)).with_help("free some space there, or set TMPDIR to a folder that has more");
+}
+
+Result<std::shared_ptr<const MappedFile>> ScratchFile::map() const { return MappedFile::map(descriptor_, fmt::format("a temporary file in {}", folder_)); }
 
 }  // namespace narrow

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -29,14 +30,34 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   std::span<const std::byte> bytes() const { return {data_, size_}; }
-  // Gives the memory of a part that lies in a mapped file back, so that a pass over a large file does not keep all of it. Bytes that are
-  // read again come from the file again.
-  static void release(std::span<const std::byte> part);
+  // Gives the memory of a part back, so that a pass over a large file does not keep all of it; bytes that are read again come
+  // from the file again. What of `part` does not lie in this file stays as it is.
+  void release(std::span<const std::byte> part) const;
 
  private:
+  friend class ScratchFile;
   MappedFile(const std::byte* data, std::size_t size) : data_(data), size_(size) {}
+  static Result<std::shared_ptr<const MappedFile>> map(int descriptor, const std::string& path);
   const std::byte* data_;
   std::size_t size_;
+};
+
+// A file without a name, for data that are too large for memory: written in order, then mapped. It lies in $TMPDIR, else in
+// /var/tmp (which is on a disk, unlike /tmp on some systems), and is gone with its last mapping, however the program ends.
+class ScratchFile {
+ public:
+  // `purpose` for messages: "cannot PURPOSE: writing a temporary file in '/var/tmp' failed: No space left on device".
+  static Result<ScratchFile> create(std::string purpose);
+  ScratchFile(ScratchFile&& other) noexcept;
+  ScratchFile& operator=(ScratchFile&&) = delete;
+  ~ScratchFile();
+  Status write(std::span<const std::byte> bytes);
+  Result<std::shared_ptr<const MappedFile>> map() const;
+
+ private:
+  ScratchFile(std::string purpose, std::string folder, int descriptor) : purpose_(std::move(purpose)), folder_(std::move(folder)), descriptor_(descriptor) {}
+  std::string purpose_, folder_;
+  int descriptor_;
 };
 
 }  // namespace narrow

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "array_files.h"
 #include "base/text.h"
 #include "scene.h"
 
@@ -168,6 +169,19 @@ TEST_F(BadInput, FileSizeLimit) {
   const Outcome outcome = rejected("net.onnx --data data.npy -q", "trap '' XFSZ; ulimit -f 8;");
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_NE(outcome.err.find("File too large"), std::string::npos) << outcome.err;
+}
+
+TEST_F(BadInput, NoRoomToUnpackData) {
+  const std::string array = test::npy_bytes({"f4", DType::kF32}, {40, 3, 8, 8}, std::vector<std::int64_t>(40 * 3 * 8 * 8, 7));  // 30 KB
+  scene.write("data.npz", test::npz_bytes({{"x.npy", array}}, true));
+  const std::string folder = scene.path("");
+  const Outcome full = rejected("net.onnx --data data.npz -q", "export TMPDIR='" + folder + "'; trap '' XFSZ; ulimit -f 8;");
+  EXPECT_EQ(full.exit_code, 1);
+  EXPECT_EQ(findings(full), "error: cannot unpack 'x.npy' in 'data.npz': writing a temporary file in '" + folder + "' failed: File too large\n  help: free some space there, or set TMPDIR to a folder that has more\n");
+  const Outcome none = rejected("net.onnx --data data.npz -q", "export TMPDIR=/none;");
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_EQ(findings(none), "error: cannot unpack 'x.npy' in 'data.npz': no temporary file can be made in '/none': No such file or directory\n  help: set TMPDIR to a folder that can be written to\n");
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) EXPECT_FALSE(entry.path().filename().string().starts_with("narrow.")) << entry.path();
 }
 
 TEST_F(BadInput, DiskFull) {

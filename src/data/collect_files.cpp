@@ -164,7 +164,10 @@ Status FileCollector::add_file(const fs::path& path, DataKind kind, std::size_t 
         .with_help(fmt::format("say which: {}=PATH, or give a .npz with their names as keys", specs_[0].name));
   }
   switch (kind) {
-    case DataKind::kNpy: return add_array(kind, path.string(), NARROW_TRY(read_npy(path.string())), column);
+    case DataKind::kNpy: {
+      const NpyArray array = NARROW_TRY(NpyArray::open(path.string()));
+      return add_array({.kind = kind, .path = path.string(), .dtype = array.type().dtype}, array.type().shape, [&] { return Result<NpyArray>(array); }, column);
+    }
     case DataKind::kRaw: return add_raw(path.string(), column);
     default: break;
   }
@@ -178,17 +181,19 @@ Status FileCollector::add_file(const fs::path& path, DataKind kind, std::size_t 
   return {};
 }
 
-Status FileCollector::add_array(DataKind kind, const std::string& path, Tensor array, std::size_t column) {
-  DataItem item{.kind = kind, .path = path, .dtype = array.dtype()};
+Status FileCollector::add_array(DataItem item, const Shape& shape, const std::function<Result<NpyArray>()>& open, std::size_t column) {
+  const auto keep_open = [&]() -> Status {
+    item.array = std::make_shared<NpyArray>(NARROW_TRY(NARROW_TRY(open()).row_major()));
+    return {};
+  };
   if (specs_[column].recipe.window_stride > 0) {
-    const std::int64_t elements = array.elements();
-    item.array = std::move(array);
-    return add_windows(std::move(item), elements, column);
+    NARROW_TRY(keep_open());
+    return add_windows(std::move(item), element_count(shape), column);
   }
-  const ArrayFit fit = NARROW_TRY(fit_array(specs_[column], array.type(), path));
+  const ArrayFit fit = NARROW_TRY(fit_array(specs_[column], {item.dtype, shape}, item.path));
   item.alone = fit.samples == 1;
   item.permuted = fit.permuted;
-  if (kind == DataKind::kNpz || !item.alone) item.array = std::move(array);
+  if (!item.alone) NARROW_TRY(keep_open());
   for (; item.index < fit.samples; ++item.index) {
     item.offset = item.index * element_count(specs_[column].type.shape);
     columns_[column].push_back(item);
@@ -213,17 +218,18 @@ Status FileCollector::add_windows(DataItem item, std::int64_t elements, std::siz
 }
 
 Status FileCollector::add_npz(const std::string& path, std::size_t column) {
-  NamedTensors members = NARROW_TRY(read_npz(path));
+  const NpzFile file = NARROW_TRY(NpzFile::open(path));
   for (std::size_t i = 0; i < specs_.size(); ++i) {
     if (column != kAllInputs && column != i) continue;
-    auto member = std::find_if(members.begin(), members.end(), [&](const auto& m) { return m.first == specs_[i].name; });
-    if (member == members.end() && members.size() == 1 && (column == i || specs_.size() == 1)) member = members.begin();
-    if (member == members.end()) {
+    auto member = file.find(specs_[i].name);
+    if (!member && file.size() == 1 && (column == i || specs_.size() == 1)) member = 0;
+    if (!member) {
       std::vector<std::string> keys;
-      for (const auto& [key, tensor] : members) keys.push_back(fmt::format("'{}'", key));
+      for (std::size_t k = 0; k < file.size(); ++k) keys.push_back(fmt::format("'{}'", file.key(k)));
       return error("'{}' has no array named '{}'", path, specs_[i].name).with_help(fmt::format("its arrays: {}; name them as the inputs: {}", join(keys, ", "), input_names()));
     }
-    NARROW_TRY(add_array(DataKind::kNpz, path, member->second, i));
+    const TensorType type = NARROW_TRY(file.type(*member));
+    NARROW_TRY(add_array({.kind = DataKind::kNpz, .path = path, .key = file.key(*member), .dtype = type.dtype}, type.shape, [&] { return file.array(*member); }, i));
   }
   return {};
 }

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,7 +12,7 @@
 
 #include "base/error.h"
 #include "data/prepare.h"
-#include "tensor/tensor.h"
+#include "tensor/npy.h"
 
 namespace narrow {
 
@@ -20,7 +22,8 @@ enum class DataKind { kImage, kNpy, kNpz, kRaw };
 struct DataItem {
   DataKind kind = DataKind::kImage;
   std::string path;
-  Tensor array = {};         // an array that stays open because it holds several samples; else read when asked for
+  std::string key = {};      // of the array in an .npz
+  std::shared_ptr<const NpyArray> array = {};  // stays open because it holds several samples; else read when asked for
   std::int64_t index = 0;    // of the sample in the file
   std::int64_t offset = 0;   // of its first element in the file's array
   bool alone = true;         // the file holds one sample
@@ -50,7 +53,8 @@ class FileCollector {
   Status add_folder(const std::filesystem::path& folder, std::size_t column);
   Status add_list(const std::filesystem::path& path, std::size_t column);
   Status add_file(const std::filesystem::path& path, DataKind kind, std::size_t column);
-  Status add_array(DataKind kind, const std::string& path, Tensor array, std::size_t column);
+  // `open` gives the array if it has to stay open.
+  Status add_array(DataItem item, const Shape& shape, const std::function<Result<NpyArray>()>& open, std::size_t column);
   Status add_npz(const std::string& path, std::size_t column);
   Status add_raw(const std::string& path, std::size_t column);
   // The samples of one array of `elements`, where the recipe cuts arrays into overlapping windows.

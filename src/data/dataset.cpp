@@ -6,16 +6,31 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "data/collect_files.h"
+#include "data/npz.h"
 #include "data/prepare.h"
 #include "tensor/npy.h"
 
 namespace narrow {
 namespace {
 
-// `elements` of an array that may hold several samples.
-Tensor slice(const Tensor& array, std::int64_t offset, std::int64_t elements) {
-  auto* bytes = static_cast<std::byte*>(const_cast<void*>(array.raw())) + static_cast<std::size_t>(offset) * size_of(array.dtype());
-  return Tensor::view(array.dtype(), {elements}, bytes, std::make_shared<Tensor>(array));
+Error changed(const DataItem& item) { return error("'{}' changed while it was in use", item.path); }
+
+Result<Tensor> read_raw(const DataItem& item, std::int64_t elements) {
+  const auto file = NARROW_TRY(MappedFile::open(item.path));
+  const std::size_t first = static_cast<std::size_t>(item.offset) * size_of(item.dtype), count = static_cast<std::size_t>(elements) * size_of(item.dtype);
+  const std::size_t found = file->bytes().size();
+  if (item.alone ? found != count : found < first + count) return error("'{}' changed while it was in use: {} bytes, wanted {}", item.path, found, first + count);
+  Tensor array(item.dtype, {elements});
+  std::memcpy(array.raw(), file->bytes().data() + first, count);
+  return array;
+}
+
+// A file that holds one sample.
+Result<Tensor> read_npz_array(const DataItem& item) {
+  const NpzFile file = NARROW_TRY(NpzFile::open(item.path));
+  const auto member = file.find(item.key);
+  if (!member) return tl::unexpected<Error>(changed(item));
+  return file.read(*member);
 }
 
 class FileDataset : public Dataset {
@@ -35,27 +50,14 @@ class FileDataset : public Dataset {
 
 Result<Tensor> FileDataset::load_array(const InputSpec& spec, const DataItem& item) {
   const std::int64_t elements = element_count(spec.type.shape);
-  Tensor array = item.array;
-  if (item.kind == DataKind::kRaw) {
-    const auto file = NARROW_TRY(MappedFile::open(item.path));
-    const std::size_t first = static_cast<std::size_t>(item.offset) * size_of(item.dtype), count = static_cast<std::size_t>(elements) * size_of(item.dtype);
-    const std::size_t found = file->bytes().size();
-    if (item.alone ? found != count : found < first + count) return error("'{}' changed while it was in use: {} bytes, wanted {}", item.path, found, first + count);
-    array = Tensor(item.dtype, {elements});
-    std::memcpy(array.raw(), file->bytes().data() + first, count);
+  if (item.kind == DataKind::kRaw) return prepare_array(spec, NARROW_TRY(read_raw(item, elements)), item.permuted);
+  if (item.array == nullptr) {
+    const Tensor array = NARROW_TRY(item.kind == DataKind::kNpz ? read_npz_array(item) : read_npy(item.path));
+    if (array.elements() != elements || array.dtype() != item.dtype) return tl::unexpected<Error>(changed(item));
     return prepare_array(spec, array, item.permuted);
   }
-  if (!array.has_data()) {
-    array = NARROW_TRY(read_npy(item.path));
-    if (array.elements() != elements || array.dtype() != item.dtype) return error("'{}' changed while it was in use", item.path);
-  }
-  const Tensor sample = slice(array, item.offset, elements);
-  Tensor prepared = prepare_array(spec, sample, item.permuted);
-  if (item.kind == DataKind::kNpy) {  // read_npy maps; what was read maps its neighbours with it (64 KB at a time), so those in front go, too
-    constexpr std::ptrdiff_t kNeighbours = 1 << 20;
-    const auto *begin = static_cast<const std::byte*>(sample.raw()), *first = static_cast<const std::byte*>(array.raw());
-    MappedFile::release({begin - std::min(begin - first, kNeighbours), begin + sample.bytes()});
-  }
+  Tensor prepared = prepare_array(spec, item.array->part(item.offset, elements), item.permuted);
+  item.array->release(item.offset, elements);
   return prepared;
 }
 

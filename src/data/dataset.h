@@ -1,5 +1,6 @@
 // Samples for calibration, evaluation and runs: images (jpg png bmp), .npy, .npz, raw, folders of them, lists. Samples
-// are read one at a time, so memory does not grow with their number.
+// are read one at a time, so memory does not grow with their number: a file of many stays mapped, and what was read of it is
+// given back.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <numeric>
 
+#include "array_files.h"
 #include "base/file.h"
+#include "base/parallel.h"
 #include "data/image.h"
 #include "data/npz.h"
 #include "support.h"
@@ -298,6 +300,83 @@ TEST(Dataset, RecipesThatDoNotFitTheNetworkAreRejected) {
             "   |  inputs: {image: {color: bgr}}\n"
             "   |           ^^^^^\n"
             "  help: did you mean 'images'?");
+}
+
+// Samples of many pages, which are given back after each; in an order that comes back to neighbours.
+TEST(Dataset, EveryStorageFormInAnyOrder) {
+  const std::string folder = test::temporary_folder();
+  NARROW_SEEDED(rng);
+  const Shape sample{3, 32, 32};
+  const Graph graph = graph_of({{"x", {1, 3, 32, 32}}});
+  for (const std::int64_t count : {9, 1}) {
+    const Shape shape{count, 3, 32, 32};
+    const std::int64_t elements = element_count(sample);
+    const std::vector<std::int64_t> numbers = test::random_ints<std::int64_t>(shape, rng, 0, 100).to_ints();
+    std::vector<std::int64_t> order;
+    for (int pass = 0; pass < 2; ++pass) {
+      for (std::int64_t i = 0; i < count; ++i) order.push_back(i * 4 % count);
+    }
+    for (const test::NpyForm& form : test::npy_forms()) {
+      const std::string array = test::npy_bytes(form, shape, numbers);
+      test::must(write_file(folder + "/a.npy", array));
+      test::must(write_file(folder + "/s.npz", test::npz_bytes({{"other.npy", "?"}, {"x.npy", array}}, false)));
+      test::must(write_file(folder + "/d.npz", test::npz_bytes({{"other.npy", "?"}, {"x.npy", array}}, true)));
+      const std::vector<std::int64_t> wanted = test::npy_values(form, shape, numbers).to_ints();
+      for (const char* file : {"/a.npy", "/s.npz", "/d.npz"}) {
+        SCOPED_TRACE(form.name() + " in " + file);
+        const auto data = test::must(open(folder + file, graph));
+        ASSERT_EQ(data->size(), count);
+        for (const std::int64_t i : order) {
+          const std::vector<float> found = values(test::must(data->load(i)));
+          ASSERT_TRUE(std::equal(found.begin(), found.end(), wanted.begin() + i * elements)) << i;
+        }
+        // Samples that are read side by side share pages.
+        std::vector<std::vector<float>> found(order.size());
+        parallel_for(static_cast<std::int64_t>(order.size()), [&](std::int64_t k) { found[static_cast<std::size_t>(k)] = values(*data->load(order[static_cast<std::size_t>(k)])); });
+        for (std::size_t k = 0; k < order.size(); ++k) ASSERT_TRUE(std::equal(found[k].begin(), found[k].end(), wanted.begin() + order[k] * elements)) << k;
+      }
+    }
+  }
+}
+
+TEST(Dataset, EveryStorageFormIsCutIntoWindows) {
+  const std::string folder = test::temporary_folder();
+  NARROW_SEEDED(rng);
+  const Shape shape{1, 50, 4};
+  const std::vector<std::int64_t> numbers = test::random_ints<std::int64_t>(shape, rng, 0, 100).to_ints();
+  for (const test::NpyForm& form : test::npy_forms()) {
+    const std::string array = test::npy_bytes(form, shape, numbers);
+    test::must(write_file(folder + "/a.npy", array));
+    test::must(write_file(folder + "/d.npz", test::npz_bytes({{"x.npy", array}}, true)));
+    const std::vector<std::int64_t> wanted = test::npy_values(form, shape, numbers).to_ints();
+    for (const char* file : {"/a.npy", "/d.npz"}) {
+      SCOPED_TRACE(form.name() + " in " + file);
+      const auto data = test::must(open(folder + file, graph_of({{"x", {1, 16}}}), "input: {window_stride: 8}"));
+      ASSERT_EQ(data->size(), 24);
+      for (const std::int64_t i : {23, 0, 11, 1}) {
+        const std::vector<float> found = values(test::must(data->load(i)));
+        EXPECT_TRUE(std::equal(found.begin(), found.end(), wanted.begin() + 8 * i)) << i;
+      }
+    }
+  }
+}
+
+TEST(Dataset, ADamagedArchiveIsNamedAndTheOthersLoad) {
+  const std::string folder = test::temporary_folder();
+  const Graph graph = graph_of({{"x", {1, 4}}});
+  const std::string one = test::npy_bytes({"f4", DType::kF32}, {1, 4}, {1, 2, 3, 4}), two = test::npy_bytes({"f4", DType::kF32}, {2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  std::string bad = test::npz_bytes({{"x.npy", one}}, false);
+  bad[bad.find("NUMPY") + one.size() - 10] ^= 1;  // in the data
+  test::must(write_file(folder + "/a.npz", bad));
+  test::must(write_file(folder + "/b.npz", test::npz_bytes({{"x.npy", one}}, true)));
+  const auto data = test::must(open(folder, graph));
+  EXPECT_EQ(data->load(0).error().message, "'x.npy' in '" + folder + "/a.npz' is damaged: its checksum differs");
+  EXPECT_EQ(values(test::must(data->load(1))), (std::vector<float>{1, 2, 3, 4}));
+  // Many samples in one file: nothing is to be used of it.
+  bad = test::npz_bytes({{"x.npy", two}}, false);
+  bad[bad.find("NUMPY") + two.size() - 10] ^= 1;
+  test::must(write_file(folder + "/c.npz", bad));
+  EXPECT_EQ(message(open(folder + "/c.npz", graph)), "'x.npy' in '" + folder + "/c.npz' is damaged: its checksum differs");
 }
 
 // The pictures that reproduce the published accuracies, against Pillow and NumPy.

@@ -1,7 +1,9 @@
 #include "data/npz.h"
 
+#include <cstring>
 #include <fstream>
 
+#include "array_files.h"
 #include "base/file.h"
 #include "support.h"
 
@@ -21,6 +23,26 @@ std::string from_hex(std::string_view hex) {
   std::string out;
   for (std::size_t i = 0; i + 1 < hex.size(); i += 2) out += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
   return out;
+}
+
+// What the other ways to read a member give, which must be the same.
+void expect_arrays(const NpzFile& file) {
+  for (std::size_t i = 0; i < file.size(); ++i) {
+    const auto whole = file.read(i);
+    const auto array = file.array(i);
+    ASSERT_EQ(whole.has_value(), array.has_value()) << file.key(i);
+    if (!whole) {
+      EXPECT_EQ(whole.error().message, array.error().message);
+      continue;
+    }
+    EXPECT_EQ(array->type(), whole->type());
+    EXPECT_EQ(test::must(file.type(i)), whole->type());
+    const NpyArray rows = test::must(array->row_major());
+    for (int pass = 0; pass < 2; ++pass) {
+      EXPECT_TRUE(rows.part(0, whole->elements()).reshaped(whole->shape()).same_bytes(*whole));
+      rows.release(0, whole->elements());
+    }
+  }
 }
 
 // Without the safety (and the cost) of write_file: thousands of throw-away files.
@@ -68,6 +90,47 @@ TEST(Npz, SaysThatNamesAreUtf8) {
   EXPECT_EQ(test::must(read_npz(path))[0].first, "gr\xf6\xdf");
 }
 
+TEST(Npz, EveryFormReadsWholeAndInParts) {
+  const std::string path = test::temporary_folder() + "/a.npz";
+  NARROW_SEEDED(rng);
+  for (const Shape& shape : {Shape{40, 30, 11}, Shape{3}, Shape{0, 2}, Shape{}}) {
+    const std::vector<std::int64_t> values = test::random_ints<std::int64_t>(shape, rng, 0, 100).to_ints();
+    std::vector<std::pair<std::string, std::string>> members;
+    for (const test::NpyForm& form : test::npy_forms()) members.emplace_back(form.name() + ".npy", test::npy_bytes(form, shape, values));
+    for (const bool deflated : {false, true}) {
+      put(path, test::npz_bytes(members, deflated));
+      const NpzFile file = test::must(NpzFile::open(path));
+      ASSERT_EQ(file.size(), members.size());
+      for (const test::NpyForm& form : test::npy_forms()) {
+        SCOPED_TRACE(form.name());
+        EXPECT_TRUE(test::must(file.read(*file.find(form.name()))).same_bytes(test::npy_values(form, shape, values)));
+      }
+      expect_arrays(file);
+    }
+  }
+}
+
+TEST(Npz, ClaimsThatDoNotHold) {
+  const std::string path = test::temporary_folder() + "/a.npz";
+  const std::string array = test::npy_bytes({"f4", DType::kF32}, {1000}, std::vector<std::int64_t>(1000));
+  const std::string whole = test::npz_bytes({{"x.npy", array}}, true);
+  const std::size_t central = whole.find("PK\x01\x02");
+  const auto claim = [&](std::uint32_t size) {
+    std::string forged = whole;
+    std::memcpy(forged.data() + central + 24, &size, sizeof size);
+    put(path, forged);
+    return test::must(NpzFile::open(path));
+  };
+  const std::string place = "'x.npy' in '" + path + "' is damaged: ";
+  for (const std::uint32_t size : {4127U, 4129U}) EXPECT_EQ(claim(size).array(0).error().message, place + "it does not unpack to " + std::to_string(size) + " bytes");
+  const std::string impossible = place + std::to_string(whole.find("PK\x01\x02") - 35) + " bytes cannot unpack to 4000000000";
+  EXPECT_EQ(claim(4'000'000'000U).array(0).error().message, impossible);
+  EXPECT_EQ(claim(4'000'000'000U).read(0).error().message, impossible);
+  EXPECT_EQ(claim(4'000'000'000U).type(0).error().message, impossible);
+  EXPECT_EQ(claim(4128).size(), 1U);
+  expect_arrays(claim(4128));
+}
+
 TEST(Npz, MembersDoNotShareBytes) {
   // The second entry of the directory claims the bytes of the first: a file of such entries would unpack to any amount.
   const std::string path = test::temporary_folder() + "/a.npz";
@@ -92,6 +155,10 @@ TEST(Npz, DamageIsAnErrorNeverACrash) {
     flipped[i] = static_cast<char>(flipped[i] ^ 0x10);
     put(path, flipped);
     (void)read_npz(path);
+    if (const auto file = NpzFile::open(path)) {
+      expect_arrays(*file);
+      for (std::size_t k = 0; k < file->size(); ++k) (void)file->type(k);
+    }
   }
   std::string flipped = whole;
   flipped[100] = static_cast<char>(flipped[100] ^ 1);

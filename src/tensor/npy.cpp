@@ -6,8 +6,6 @@
 #include <cstring>
 #include <optional>
 
-#include "base/file.h"
-
 namespace narrow {
 namespace {
 
@@ -86,6 +84,13 @@ std::optional<Shape> read_shape(HeaderText& text) {
   return shape;
 }
 
+// The extents that decide the order of the elements.
+Shape long_axes(const Shape& shape) {
+  Shape out;
+  std::copy_if(shape.begin(), shape.end(), std::back_inserter(out), [](std::int64_t extent) { return extent != 1; });
+  return out;
+}
+
 float half_to_float(std::uint16_t h) {
   const std::uint32_t sign = static_cast<std::uint32_t>(h & 0x8000U) << 16;
   const std::uint32_t exponent = (h >> 10) & 0x1fU;
@@ -98,46 +103,84 @@ float half_to_float(std::uint16_t h) {
   return std::bit_cast<float>(sign | wide | fraction << 13);
 }
 
-// Column-major -> row-major, elements of `size` bytes.
-Tensor row_major(const Tensor& stored) {
-  Tensor out(stored.dtype(), stored.shape());
-  const Shape& shape = stored.shape();
-  const std::size_t size = size_of(stored.dtype());
-  std::vector<std::int64_t> strides(shape.size(), 1);  // of the stored order
-  for (std::size_t i = 1; i < shape.size(); ++i) strides[i] = strides[i - 1] * shape[i - 1];
-  std::vector<std::int64_t> index(shape.size(), 0);
-  const auto* from = static_cast<const std::byte*>(stored.raw());
-  auto* to = static_cast<std::byte*>(out.raw());
-  for (std::int64_t i = 0; i < out.elements(); ++i) {
-    std::int64_t offset = 0;
-    for (std::size_t a = 0; a < shape.size(); ++a) offset += index[a] * strides[a];
-    std::memcpy(to + static_cast<std::size_t>(i) * size, from + static_cast<std::size_t>(offset) * size, size);
-    for (std::size_t a = shape.size(); a-- > 0;) {
+// `count` elements as stored, one after the other -> as a tensor of shape [count]. A view where nothing needs conversion.
+Tensor convert(const NpyHeader& header, const std::byte* data, std::int64_t count, std::shared_ptr<const void> keep_alive) {
+  const DType stored_type = header.half ? DType::kU16 : header.type.dtype;
+  const std::size_t size = header.element_size();
+  const bool aligned = reinterpret_cast<std::uintptr_t>(data) % size == 0;
+  const bool is_bool = stored_type == DType::kBool;  // other bytes than 0 and 1 would be no bool of C++
+  Tensor tensor;
+  if (aligned && !header.swapped && !is_bool) {
+    tensor = Tensor::view(stored_type, {count}, const_cast<std::byte*>(data), std::move(keep_alive));
+  } else {
+    tensor = Tensor(stored_type, {count});
+    auto* out = static_cast<std::byte*>(tensor.raw());
+    if (count > 0) std::memcpy(out, data, tensor.bytes());
+    for (std::size_t i = 0; header.swapped && i < tensor.bytes(); i += size) std::reverse(out + i, out + i + size);
+    for (std::size_t i = 0; is_bool && i < tensor.bytes(); ++i) out[i] = out[i] != std::byte{0} ? std::byte{1} : std::byte{0};
+  }
+  if (!header.half) return tensor;
+  Tensor wide(DType::kF32, {count});
+  std::transform(tensor.span<std::uint16_t>().begin(), tensor.span<std::uint16_t>().end(), wide.data<float>(), half_to_float);
+  return wide;
+}
+
+// Rows [first, last) of a column-major array, where a row is an index of the first axis longer than 1. The file is read in its
+// own order: its pages are released behind, if it is one.
+void gather_rows(const Shape& whole, std::size_t size, const std::byte* from, std::int64_t first, std::int64_t last, std::byte* to, const MappedFile* file) {
+  constexpr std::ptrdiff_t kBehind = 1 << 20;
+  const Shape shape = long_axes(whole);
+  const std::int64_t rows = shape[0], row = element_count(shape) / rows;
+  std::vector<std::int64_t> strides(shape.size(), 1), index(shape.size(), 0);
+  for (std::size_t a = shape.size() - 1; a > 0; --a) strides[a - 1] = strides[a] * shape[a];
+  std::int64_t within = 0;  // the row
+  const std::byte* released = from;
+  for (std::int64_t k = 0; k < row; ++k) {
+    const std::byte* column = from + static_cast<std::size_t>(k * rows + first) * size;
+    for (std::int64_t n = 0; n < last - first; ++n) std::memcpy(to + static_cast<std::size_t>(n * row + within) * size, column + static_cast<std::size_t>(n) * size, size);
+    for (std::size_t a = 1; a < shape.size(); ++a) {
+      within += strides[a];
       if (++index[a] < shape[a]) break;
+      within -= strides[a] * shape[a];
       index[a] = 0;
     }
+    if (file == nullptr || (column - released < kBehind && k + 1 < row)) continue;
+    file->release({released, column});
+    released = column;
   }
+}
+
+Tensor row_major(const Tensor& stored) {
+  Tensor out(stored.dtype(), stored.shape());
+  gather_rows(stored.shape(), size_of(stored.dtype()), static_cast<const std::byte*>(stored.raw()), 0, long_axes(stored.shape())[0], static_cast<std::byte*>(out.raw()), nullptr);
   return out;
 }
 
+constexpr std::size_t kMostHeader = 1 << 20;  // bytes; numpy itself reads no more than 10000
+
 }  // namespace
 
-Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes, const std::string& name) {
+std::size_t npy_header_end(std::span<const std::byte> bytes) {
+  const auto byte_at = [&](std::size_t i) { return static_cast<std::size_t>(bytes[i]); };
+  if (bytes.size() < 12) return 12;
+  const std::size_t length = byte_at(8) | byte_at(9) << 8;
+  return byte_at(6) == 1 ? 10 + length : 12 + std::min(length | byte_at(10) << 16 | byte_at(11) << 24, kMostHeader + 1);
+}
+
+Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes, std::size_t total, const std::string& name) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.substr(0, kMagic.size()) != kMagic) {
     return error("'{}' is not a .npy file: it does not begin with \\x93NUMPY", name).with_help("write it with numpy.save");
   }
-  const auto byte_at = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(text[i])); };
   if (text.size() < 12) return error("'{}' is truncated: {} bytes, not even a header", name, text.size());
-  const std::size_t version = byte_at(6);
+  const auto version = static_cast<unsigned char>(text[6]);
   if (version < 1 || version > 3) return error("'{}' has .npy format version {}, wanted 1, 2 or 3", name, version);
-  const std::size_t begin = version == 1 ? 10 : 12;
-  const std::size_t length = version == 1 ? byte_at(8) | byte_at(9) << 8 : byte_at(8) | byte_at(9) << 8 | byte_at(10) << 16 | byte_at(11) << 24;
-  if (length > text.size() - begin) return error("'{}' is truncated: its header has {} bytes, the file {}", name, length, text.size());
-
   NpyHeader header;
-  header.data_offset = begin + length;
-  HeaderText reader(text.substr(begin, length));
+  header.data_offset = npy_header_end(bytes);
+  if (header.data_offset > 12 + kMostHeader) return error("'{}' has a .npy header of more than {} bytes", name, kMostHeader).with_help("write it again with numpy.save");
+  if (header.data_offset > text.size()) return error("'{}' is truncated: its header ends at byte {}, the file at {}", name, header.data_offset, total);
+  const std::size_t begin = version == 1 ? 10 : 12;
+  HeaderText reader(text.substr(begin, header.data_offset - begin));
   std::optional<std::string> descr;
   std::optional<Shape> shape;
   bool has_order = false;
@@ -174,8 +217,7 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes, const std::
   header.swapped = (*descr)[0] == '>' && (type->half || size_of(type->dtype) > 1);
 
   // The element count may overflow in a forged header, so it is compared by division.
-  const std::size_t element = header.half ? 2 : size_of(type->dtype);
-  const std::size_t room = (text.size() - header.data_offset) / element;
+  const std::size_t room = (total - header.data_offset) / header.element_size();
   std::size_t count = 1;
   const bool empty = std::find(header.type.shape.begin(), header.type.shape.end(), 0) != header.type.shape.end();
   if (empty && !is_plausible(header.type.shape)) return error("'{}' has the impossible shape {}", name, to_string(header.type.shape));
@@ -183,43 +225,72 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes, const std::
     if (empty) break;
     if (count > room / static_cast<std::size_t>(extent)) {
       return error("'{}' is truncated: shape {} of {} needs more than the {} bytes of data that are there", name, to_string(header.type.shape), *descr,
-                   text.size() - header.data_offset)
+                   total - header.data_offset)
           .with_help("copy or write the file again");
     }
     count *= static_cast<std::size_t>(extent);
   }
   if (header.type.shape.empty() && room < 1) return error("'{}' is truncated: it has no data", name).with_help("copy or write the file again");
+  header.column_major = header.column_major && !empty && long_axes(header.type.shape).size() > 1;
   return header;
 }
 
 Result<Tensor> parse_npy(std::span<const std::byte> bytes, const std::string& name, std::shared_ptr<const void> keep_alive) {
-  const NpyHeader header = NARROW_TRY(parse_npy_header(bytes, name));
-  const std::byte* data = bytes.data() + header.data_offset;
-  const DType stored_type = header.half ? DType::kU16 : header.type.dtype;
-  const std::size_t size = size_of(stored_type);
-  const bool aligned = reinterpret_cast<std::uintptr_t>(data) % size == 0;
-  const bool is_bool = stored_type == DType::kBool;  // other bytes than 0 and 1 would be no bool of C++
-  Tensor tensor;
-  if (aligned && !header.swapped && !is_bool) {
-    tensor = Tensor::view(stored_type, header.type.shape, const_cast<std::byte*>(data), std::move(keep_alive));
-  } else {
-    tensor = Tensor(stored_type, header.type.shape);
-    auto* out = static_cast<std::byte*>(tensor.raw());
-    std::memcpy(out, data, tensor.bytes());
-    for (std::size_t i = 0; header.swapped && i < tensor.bytes(); i += size) std::reverse(out + i, out + i + size);
-    for (std::size_t i = 0; is_bool && i < tensor.bytes(); ++i) out[i] = out[i] != std::byte{0} ? std::byte{1} : std::byte{0};
-  }
-  if (header.half) {
-    Tensor wide(DType::kF32, header.type.shape);
-    std::transform(tensor.span<std::uint16_t>().begin(), tensor.span<std::uint16_t>().end(), wide.data<float>(), half_to_float);
-    tensor = std::move(wide);
-  }
-  return header.column_major && header.type.shape.size() > 1 ? row_major(tensor) : tensor;
+  const NpyHeader header = NARROW_TRY(parse_npy_header(bytes, bytes.size(), name));
+  const Tensor tensor = convert(header, bytes.data() + header.data_offset, element_count(header.type.shape), std::move(keep_alive)).reshaped(header.type.shape);
+  return header.column_major ? row_major(tensor) : tensor;
 }
 
 Result<Tensor> read_npy(const std::string& path) {
   const auto file = NARROW_TRY(MappedFile::open(path));
   return parse_npy(file->bytes(), path, file);
+}
+
+Result<NpyArray> NpyArray::open(const std::string& path) {
+  const auto file = NARROW_TRY(MappedFile::open(path));
+  return in(file, file->bytes(), path);
+}
+
+Result<NpyArray> NpyArray::in(std::shared_ptr<const MappedFile> file, std::span<const std::byte> bytes, const std::string& name) {
+  NpyHeader header = NARROW_TRY(parse_npy_header(bytes, bytes.size(), name));
+  const std::byte* data = bytes.data() + header.data_offset;
+  return NpyArray(name, std::move(header), std::move(file), data);
+}
+
+Result<NpyArray> NpyArray::row_major() const {
+  if (!header_.column_major) return *this;
+  constexpr std::size_t kAtOnce = std::size_t{8} << 20;  // bytes in memory; every time the whole file is read
+  ScratchFile scratch = NARROW_TRY(ScratchFile::create(fmt::format("transpose '{}', which is stored column by column,", name_)));
+  const std::size_t size = header_.element_size();
+  const std::int64_t rows = long_axes(type().shape)[0], row = element_count(type().shape) / rows;
+  const std::int64_t step = std::clamp<std::int64_t>(static_cast<std::int64_t>(kAtOnce / size) / row, 1, rows);
+  std::vector<std::byte> block(static_cast<std::size_t>(step * row) * size);
+  for (std::int64_t first = 0; first < rows; first += step) {
+    const std::int64_t last = std::min(first + step, rows);
+    gather_rows(type().shape, size, data_, first, last, block.data(), file_.get());
+    NARROW_TRY(scratch.write(std::span(block).first(static_cast<std::size_t>((last - first) * row) * size)));
+  }
+  NpyHeader header = header_;
+  header.column_major = false;
+  const auto file = NARROW_TRY(scratch.map());
+  return NpyArray(name_, std::move(header), file, file->bytes().data());
+}
+
+std::span<const std::byte> NpyArray::stored(std::int64_t first, std::int64_t count) const {
+  NARROW_CHECK(first >= 0 && count >= 0 && first + count <= element_count(type().shape));
+  return {data_ + static_cast<std::size_t>(first) * header_.element_size(), static_cast<std::size_t>(count) * header_.element_size()};
+}
+
+Tensor NpyArray::part(std::int64_t first, std::int64_t count) const {
+  NARROW_CHECK(!header_.column_major);
+  return convert(header_, stored(first, count).data(), count, file_);
+}
+
+void NpyArray::release(std::int64_t first, std::int64_t count) const {
+  // What was read mapped its neighbours with it (64 KB at a time), so those in front go, too.
+  const auto part = stored(first, count);
+  const std::ptrdiff_t neighbours = std::min<std::ptrdiff_t>(part.data() - file_->bytes().data(), 1 << 20);
+  file_->release({part.data() - neighbours, part.data() + part.size()});
 }
 
 std::string npy_header(const TensorType& type) {

@@ -1,9 +1,11 @@
 #include "tensor/npy.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
 
+#include "array_files.h"
 #include "base/file.h"
 #include "support.h"
 
@@ -89,6 +91,55 @@ TEST(Npy, ColumnMajorIsTransposed) {
 TEST(Npy, BooleansAreNormalised) {
   const Tensor tensor = test::must(parse(file_of("{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }", std::string("\x00\x01\xff", 3))));
   EXPECT_EQ(tensor.to_ints(), (std::vector<std::int64_t>{0, 1, 1}));
+}
+
+TEST(Npy, EveryFormReadsWholeAndInParts) {
+  const std::string path = test::temporary_folder() + "/a.npy";
+  NARROW_SEEDED(rng);
+  for (const Shape& shape : {Shape{7, 3, 5, 2}, Shape{1, 6, 1, 4}, Shape{13}, Shape{5, 1}, Shape{0, 3}, Shape{}}) {
+    const std::vector<std::int64_t> values = test::random_ints<std::int64_t>(shape, rng, 0, 100).to_ints();
+    for (const test::NpyForm& form : test::npy_forms()) {
+      SCOPED_TRACE(form.name() + " " + to_string(shape));
+      test::must(write_file(path, test::npy_bytes(form, shape, values)));
+      const Tensor wanted = test::npy_values(form, shape, values);
+      EXPECT_TRUE(test::must(read_npy(path)).same_bytes(wanted));
+      const NpyArray array = test::must(test::must(NpyArray::open(path)).row_major());
+      EXPECT_EQ(array.type(), wanted.type());
+      const std::vector<std::int64_t> flat = wanted.to_ints();
+      for (std::int64_t first = 0; first < wanted.elements(); first += 3) {
+        const std::int64_t count = std::min<std::int64_t>(wanted.elements() - first, 4);
+        const Tensor part = array.part(first, count);
+        array.release(first, count);
+        EXPECT_EQ(part.shape(), (Shape{count}));
+        EXPECT_EQ(part.dtype(), wanted.dtype());
+        EXPECT_EQ(part.to_ints(), (std::vector<std::int64_t>(flat.begin() + first, flat.begin() + first + count)));
+      }
+    }
+  }
+}
+
+TEST(Npy, ColumnMajorFilesLargerThanTheBlockThatTransposesThem) {
+  const std::string path = test::temporary_folder() + "/a.npy";
+  const Shape shape{700, 3, 64, 32};  // 17 MB of i4
+  std::vector<std::int64_t> values(static_cast<std::size_t>(element_count(shape)));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int64_t>(i * i % 101);
+  test::must(write_file(path, test::npy_bytes({"i4", DType::kI32, '<', true}, shape, values)));
+  const NpyArray array = test::must(test::must(NpyArray::open(path)).row_major());
+  const Tensor all = array.part(0, element_count(shape));
+  EXPECT_TRUE(std::equal(values.begin(), values.end(), all.span<std::int32_t>().begin()));
+}
+
+TEST(Npy, TheHeaderIsEnoughForTheType) {
+  const std::string whole = test::npy_bytes({"f4", DType::kF32}, {50, 50}, std::vector<std::int64_t>(2500));
+  std::size_t seen = 0;
+  while (npy_header_end(std::as_bytes(std::span(whole)).first(seen)) > seen) ++seen;
+  EXPECT_EQ(seen, whole.size() - 10'000);
+  const auto begin = std::as_bytes(std::span(whole)).first(seen);
+  EXPECT_EQ(test::must(parse_npy_header(begin, whole.size(), "a.npy")).type, (TensorType{DType::kF32, {50, 50}}));
+  EXPECT_EQ(parse_npy_header(begin, whole.size() - 1, "a.npy").error().message, "'a.npy' is truncated: shape [50,50] of <f4 needs more than the 9999 bytes of data that are there");
+  std::string forged("\x93NUMPY\x02\0\xff\xff\xff\x7f", 12);
+  EXPECT_EQ(npy_header_end(std::as_bytes(std::span(forged))), 12U + (1 << 20) + 1) << "no more than that is collected";
+  EXPECT_EQ(message(forged), "'a.npy' has a .npy header of more than 1048576 bytes");
 }
 
 TEST(Npy, ErrorsSayFoundAndWanted) {

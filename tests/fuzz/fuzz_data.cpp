@@ -24,8 +24,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto array = parse_npy(bytes, "fuzz.npy", nullptr)) touch(*array);
   const int file = ::memfd_create("fuzz.npz", MFD_CLOEXEC);
   NARROW_CHECK(file >= 0 && ::write(file, data, size) == static_cast<ssize_t>(size));
-  if (const auto arrays = read_npz(fmt::format("/proc/self/fd/{}", file))) {
-    for (const auto& [name, array] : *arrays) touch(array);
+  if (const auto archive = NpzFile::open(fmt::format("/proc/self/fd/{}", file))) {
+    for (std::size_t i = 0; i < archive->size(); ++i) {
+      (void)archive->type(i);
+      const auto whole = archive->read(i);
+      const auto array = archive->array(i);  // the same from the file or a temporary one
+      NARROW_CHECK(whole.has_value() == array.has_value());
+      if (!whole) continue;
+      const auto rows = array->row_major();
+      NARROW_CHECK(rows && rows->part(0, whole->elements()).reshaped(whole->shape()).hash() == whole->hash());
+      rows->release(0, whole->elements());
+    }
   }
   ::close(file);
   for (const auto decode : {decode_jpeg, decode_png_or_bmp}) {
