@@ -39,6 +39,7 @@ class FileDataset : public Dataset {
   std::int64_t size() const override { return static_cast<std::int64_t>(columns_[0].size()); }
   std::string name_of(std::int64_t index) const override { return columns_[0][static_cast<std::size_t>(index)].name(); }
   std::string file_of(std::int64_t index) const override { return columns_[0][static_cast<std::size_t>(index)].path; }
+  std::optional<DType> stored_type(std::size_t input) const override { return columns_[input][0].dtype; }
   Result<Sample> load(std::int64_t index) const override;
   std::string formula() const override;
 

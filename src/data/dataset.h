@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ class Dataset {
   virtual std::string name_of(std::int64_t index) const = 0;
   // The file it lies in (of the first input); several samples may share one.
   virtual std::string file_of(std::int64_t index) const { return name_of(index); }
+  // What the files of an input hold, as far as it is known (pictures: u8).
+  virtual std::optional<DType> stored_type(std::size_t) const { return std::nullopt; }
   // "input = (rgb image resized to 224x224 by antialiased bilinear - 128) * 0.0078125, NHWC"; one line per input.
   virtual std::string formula() const = 0;
 };

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/diagnostics.h"
@@ -21,6 +23,8 @@ struct InputStatistics {
   std::int64_t elements = 0;      // finite ones, over all samples
   std::int64_t not_finite = 0;
   Moments all;
+  std::optional<std::pair<double, double>> stored;  // least and greatest value before the recipe's mean and scale, where these can be undone
+  std::optional<DType> stored_type;
   std::vector<Moments> channels;  // when the input has a channel axis of 2 to 16 channels
 };
 
@@ -31,8 +35,11 @@ std::vector<std::string> describe_inputs(const Dataset& data, const std::vector<
 // A table, one row per input and per channel.
 std::string to_string(const std::vector<InputStatistics>& statistics);
 
-// Warns about pictures that are fed as codes up to 255 although the recipe says nothing about them ('scale: 1' says that this
-// is meant), data that normalisation squeezed to almost nothing, constant pictures, NaN and infinities.
+// Warns about data that the recipe's normalisation does not fit, as far as this can be told without false alarms:
+// * pictures fed as codes up to 255 although the recipe says nothing about them ('scale: 1' says that this is meant);
+// * data that reach a small part only of what the recipe is made for: they are normalised already, or its mean and std have wrong units;
+// * codes fed through a mean and std made for [0, 1], and pictures that have been through them already;
+// and about constant pictures, NaN and infinities.
 void check_inputs(const std::vector<InputStatistics>& statistics, const Graph& graph, const Recipe& recipe, Diagnostics& diagnostics);
 
 // An integer network's input grids say what it was calibrated for: warns about data that reach far beyond one or fill next to

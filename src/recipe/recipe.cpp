@@ -34,12 +34,12 @@ const StrictMap::Choices<std::string> kDecoders = {{"yolox", "yolox"}, {"fastest
 
 // (x / divide - mean) / std, or (x / divide - mean) * scale, becomes (x - mean') * scale'.
 Status read_normalisation(StrictMap& map, InputRecipe* input) {
-  double divide = 1;
   std::vector<double> std_deviation;
-  NARROW_TRY(map.read("divide", &divide));
+  NARROW_TRY(map.read("divide", &input->divide));
   NARROW_TRY(map.read("mean", &input->mean));
   NARROW_TRY(map.read("scale", &input->scale));
   NARROW_TRY(map.read("std", &std_deviation));
+  const double divide = input->divide;
   if (divide == 0) return map.wrong_kind("divide", *map.find("divide"), "a number other than 0");
   if (!std_deviation.empty() && !input->scale.empty()) {
     return error("both 'scale' and 'std' are given; one multiplies, the other divides").at(map.find("std")->where).with_help("remove one of the two");

@@ -28,6 +28,7 @@ struct InputRecipe {
   bool letterbox_top_left = true;          // kLetterbox: image at the top left (YOLOX) or in the middle
   std::vector<double> mean;                // per channel in the order fed; empty: 0
   std::vector<double> scale;               // multiplies after the mean; empty: 1. "std" in YAML is stored as 1/std
+  double divide = 1;                       // as written; mean and scale have it in them already
   std::optional<DType> dtype;              // of raw files; npy knows its own
   std::string layout;                      // of array data: "nchw" or "nhwc" when it differs from the graph's input; empty: as the graph
   std::int64_t window_stride = 0;          // array data: a file is cut into windows of the input's size, this many elements apart; 0: it is not

@@ -43,6 +43,8 @@ def narrow(binary, *arguments):
     done = subprocess.run([binary, *map(str, arguments)], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"narrow {' '.join(map(str, arguments))}\n{done.stderr}")
+    if "warning" in done.stderr:  # that the normalisation looks wrong, say
+        sys.exit(f"unexpected: narrow {' '.join(map(str, arguments))}\n{done.stderr}")
     return done.stdout
 
 
