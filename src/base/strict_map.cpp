@@ -11,8 +11,10 @@ namespace {
 // What stands there, for messages: a scalar itself, otherwise its kind.
 std::string found(const Json& node) {
   if (node.is_null()) return "nothing";
-  if (node.is_array()) return "a list";
-  if (node.is_object()) return "a map";
+  if (node.is_array()) return node.items().empty() ? "an empty list" : "a list";
+  if (node.is_object()) return node.members().empty() ? "an empty map" : "a map";
+  if (node.is_number() && std::isnan(node.as_double())) return ".nan";
+  if (node.is_number() && std::isinf(node.as_double())) return node.as_double() > 0 ? ".inf" : "-.inf";
   return node.is_string() ? fmt::format("'{}'", node.as_string()) : fmt::format("{}", node.dump(-1));
 }
 
@@ -34,8 +36,8 @@ ErrorBuilder StrictMap::wrong_kind(std::string_view key, const Json& node, std::
   return error("'{}' of {} is {}, wanted {}", key, what_, found(node), wanted).at(node.where);
 }
 
-ErrorBuilder StrictMap::wrong_choice(std::string_view key, const Json& node, const std::vector<std::string>& names) const {
-  return error("'{}' of {} is {}, wanted one of: {}", key, what_, found(node), join(names, ", "))
+ErrorBuilder StrictMap::wrong_choice(std::string_view key, const Json& node, const std::vector<std::string>& names, std::string_view wanted) const {
+  return error("'{}' of {} is {}, wanted {}: {}", key, what_, found(node), wanted, join(names, ", "))
       .at(node.where)
       .with_help(node.is_string() ? did_you_mean(node.as_string(), names) : std::string());
 }
@@ -104,9 +106,9 @@ Status StrictMap::read(std::string_view key, std::vector<double>* out) {
     for (const Json& item : node->items()) {
       if (!take(item)) return wrong_kind(key, item, "a finite number");
     }
-    if (values.empty()) return wrong_kind(key, *node, "a number or a list of numbers");
+    if (values.empty()) return wrong_kind(key, *node, "a finite number or a list of them");
   } else if (!take(*node)) {
-    return wrong_kind(key, *node, "a number or a list of numbers");
+    return wrong_kind(key, *node, "a finite number or a list of them");
   }
   *out = std::move(values);
   return {};

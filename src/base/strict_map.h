@@ -62,7 +62,7 @@ class StrictMap {
   Status choose_many(std::string_view key, const Choices<T>& choices, std::vector<T>* out) {
     const Json* node = find(key);
     if (node == nullptr) return {};
-    if (!node->is_array() || node->items().empty()) return wrong_kind(key, *node, node->is_array() ? "one that is not empty" : "a list");
+    if (!node->is_array() || node->items().empty()) return wrong_choice(key, *node, names_of(choices), "a list of at least one of");
     out->clear();
     for (const Json& item : node->items()) {
       T value{};
@@ -89,11 +89,15 @@ class StrictMap {
         }
       }
     }
+    return wrong_choice(key, node, names_of(choices), "one of");
+  }
+  template <typename T>
+  static std::vector<std::string> names_of(const Choices<T>& choices) {
     std::vector<std::string> names;
     for (const auto& [name, value] : choices) names.emplace_back(name);
-    return wrong_choice(key, node, names);
+    return names;
   }
-  ErrorBuilder wrong_choice(std::string_view key, const Json& node, const std::vector<std::string>& names) const;
+  ErrorBuilder wrong_choice(std::string_view key, const Json& node, const std::vector<std::string>& names, std::string_view wanted) const;
 
   const Json* node_;
   std::string what_;

@@ -64,10 +64,33 @@ TEST(StrictMap, WrongValuesSayFoundAndWanted) {
   EXPECT_EQ(map.read("real", &real, 3.0).error().message, "'real' of the test is 2, wanted a number of at least 3");
   EXPECT_EQ(map.read("count", &count).error().message, "'count' of the test is 2.5, wanted an integer");
   EXPECT_EQ(map.read("real", &count, 3).error().message, "'real' of the test is 2, wanted an integer of at least 3");
-  EXPECT_EQ(map.read("list", &list).error().message, "'list' of the test is a map, wanted a number or a list of numbers");
+  EXPECT_EQ(map.read("list", &list).error().message, "'list' of the test is an empty map, wanted a finite number or a list of them");
   EXPECT_EQ(map.choose("colour", kColours, &colour).error().message, "'colour' of the test is 3, wanted one of: red, blue, azure");
-  EXPECT_EQ(map.choose_many("colour", kColours, &colours).error().message, "'colour' of the test is 3, wanted a list");
+  EXPECT_EQ(map.choose_many("colour", kColours, &colours).error().message, "'colour' of the test is 3, wanted a list of at least one of: red, blue, azure");
   EXPECT_EQ(StrictMap::open(yaml.members()[1].second, "that").error().message, "that is a list, wanted a map");
+}
+
+// Whatever is asked for, what was found is named as the user wrote it.
+TEST(StrictMap, FoundValuesAreNamed) {
+  const Json yaml = test::must(parse_yaml("{nan: .nan, inf: .inf, low: -.inf, none: ~, empty: [], blank: {}, words: [a], nested: {a: 1}, text: abc}", "a.yaml"));
+  StrictMap map = test::must(StrictMap::open(yaml, "the test"));
+  const std::pair<const char*, const char*> kFound[] = {{"nan", ".nan"}, {"inf", ".inf"}, {"low", "-.inf"}, {"none", "nothing"}, {"empty", "an empty list"}, {"blank", "an empty map"}, {"nested", "a map"}, {"text", "'abc'"}};
+  double real = 0;
+  std::vector<double> reals;
+  std::int64_t count = 0;
+  bool flag = false;
+  std::vector<Colour> colours;
+  for (const auto& [key, found] : kFound) {
+    const std::string begin = fmt::format("'{}' of the test is {}, wanted ", key, found);
+    const bool number = std::string(found).find("inf") != std::string::npos || std::string(found) == ".nan";
+    EXPECT_EQ(map.read(key, &real).error().message, begin + (number ? "a finite number" : "a number"));
+    EXPECT_EQ(map.read(key, &reals).error().message, begin + "a finite number or a list of them");
+    EXPECT_EQ(map.read(key, &count).error().message, begin + "an integer");
+    EXPECT_EQ(map.read(key, &flag).error().message, begin + "true or false");
+    EXPECT_EQ(map.choose_many(key, kColours, &colours).error().message, begin + "a list of at least one of: red, blue, azure");
+  }
+  EXPECT_EQ(map.read("words", &real).error().message, "'words' of the test is a list, wanted a number");
+  EXPECT_EQ(map.choose_many("words", kColours, &colours).error().message, "'words' of the test is 'a', wanted one of: red, blue, azure");
 }
 
 TEST(StrictMap, UnknownKeysListTheKnownOnesWhenNothingIsNear) {

@@ -262,10 +262,7 @@ class Importer {
     }
     const OpDef& now = op_of(graph_.node(id));  // normalize may have made another operator of it
     if (now.infer == nullptr) return error("{} outputs are wanted, which is more than are supported", outputs.size());
-    auto types = now.infer(graph_, graph_.node(id));
-    if (!types) return tl::unexpected<Error>(std::move(types.error()));
-    if (types->size() < outputs.size()) return error("{} outputs are wanted, only {} are supported", outputs.size(), types->size());
-    NARROW_TRY(infer_node(graph_, id));
+    NARROW_TRY(infer_types(graph_, id));
     return context.results;
   }
 

@@ -68,6 +68,49 @@ TEST(Import, OutputsThatAnOperatorDoesNotHave) {
   EXPECT_NE(error_of(model).find("node 'r' (Sigmoid): 2 outputs are wanted, only 1 are supported"), std::string::npos) << error_of(model);
 }
 
+// What does not fit is told once, of the node in the file, in shapes as they stand there.
+TEST(Import, ShapesThatDoNotFitAreTheFilesOwn) {
+  struct Wrong {
+    const char* op;
+    Shape x, w, bias;
+    std::vector<OnnxAttribute> attributes;
+    const char* message;
+  };
+  const std::vector<std::int64_t> three{3, 3};
+  const std::vector<Wrong> kCases = {
+      {"Conv", {1, 3, 8, 8}, {4, 4, 3, 3}, {}, {}, "input has 3 channels, weights [4,4,3,3] in 1 groups want 4"},
+      {"Conv", {1, 4, 8, 8}, {4, 4, 3, 3}, {}, {{"group", std::int64_t{2}}}, "input has 4 channels, weights [4,4,3,3] in 2 groups want 8"},
+      {"Conv", {1, 6, 8, 8}, {4, 2, 3, 3}, {}, {{"group", std::int64_t{3}}}, "weights [4,2,3,3] in 3 groups"},
+      {"Conv", {1, 4, 8, 8}, {4, 4, 3, 3}, {}, {{"group", std::int64_t{0}}}, "weights [4,4,3,3] in 0 groups"},
+      {"Conv", {1, 3, 8}, {4, 5, 3}, {}, {}, "input has 3 channels, weights [4,5,3] in 1 groups want 5"},
+      {"Conv", {1, 4, 2, 2}, {4, 4, 3, 3}, {}, {}, "a window of 3 does not fit into an extent of 2 with pads 0 and 0"},
+      {"Conv", {1, 4, 8, 8}, {4, 4, 3, 3}, {3}, {}, "bias has shape [3], wanted 4 elements, one per output channel"},
+      {"ConvTranspose", {1, 3, 8, 8}, {4, 5, 3, 3}, {}, {}, "input has 3 channels, weights [4,5,3,3] in 1 groups want 4"},
+      {"MatMul", {1, 3}, {4, 5}, {}, {}, "operands [1,3] and [4,5] do not multiply: 3 columns against 4 rows"},
+      {"MatMul", {2, 7, 3}, {4, 5}, {}, {}, "operands [2,7,3] and [4,5] do not multiply: 3 columns against 4 rows"},
+      {"MatMul", {2, 7, 3}, {2, 4, 5}, {}, {}, "operands [2,7,3] and [2,4,5] do not multiply: 3 columns against 4 rows"},
+      {"Gemm", {1, 3}, {4, 5}, {}, {}, "operands [1,3] and [4,5] do not multiply: 3 columns against 4 rows"},
+      {"Gemm", {1, 3}, {5, 4}, {}, {{"transB", std::int64_t{1}}}, "operands [1,3] and [5,4] (transposed) do not multiply: 3 columns against 4 rows"},
+      {"Gemm", {3, 1}, {4, 5}, {}, {{"transA", std::int64_t{1}}}, "operands [3,1] (transposed) and [4,5] do not multiply: 3 columns against 4 rows"},
+      {"Gemm", {1, 4}, {4, 5}, {3}, {}, "shapes [1,5] and [3] do not broadcast: 5 against 3"},
+      {"Add", {1, 3}, {4}, {}, {}, "shapes [1,3] and [4] do not broadcast: 3 against 4"},
+      {"MaxPool", {1, 3, 2, 2}, {}, {}, {{"kernel_shape", three}}, "a window of 3 does not fit into an extent of 2 with pads 0 and 0"},
+      {"AveragePool", {1, 3, 2, 2}, {}, {}, {{"kernel_shape", three}}, "a window of 3 does not fit into an extent of 2 with pads 0 and 0"},
+  };
+  for (const Wrong& wrong : kCases) {
+    OnnxModel model = model_of({node("n", wrong.op, {"x"}, {"y"})});
+    model.inputs[0].shape->clear();
+    for (const std::int64_t n : wrong.x) model.inputs[0].shape->push_back(extent(n));
+    for (const auto& [name, shape] : {std::pair{"w", wrong.w}, {"b", wrong.bias}}) {
+      if (shape.empty()) continue;
+      model.initializers.push_back({name, Tensor::zeros(DType::kF32, shape)});
+      model.nodes[0].inputs.emplace_back(name);
+    }
+    model.nodes[0].attributes = wrong.attributes;
+    EXPECT_EQ(error_of(model), fmt::format("error: model 'm.onnx': node 'n' ({}): {}", wrong.op, wrong.message));
+  }
+}
+
 TEST(Import, EveryUnsupportedNodeIsReportedAtOnce) {
   OnnxModel model = model_of({node("a", "Relu", {"x"}, {"h"}), node("b", "Frobnicate", {"h"}, {"i"}), node("c", "Relu", {"i"}, {"j"}), node("d", "Fancy", {"j"}, {"y"})});
   model.nodes[3].domain = "com.example";

@@ -16,10 +16,13 @@ Status normalize(RewriteContext& ctx) {
   if (w.size() != x.size() || (w.size() != 3 && w.size() != 4)) {
     return error("weights {} on input {}, wanted one or two spatial axes in both ([O,I,kh,kw] on [N,C,H,W])", to_string(w), to_string(x));
   }
+  const std::int64_t groups = ctx.attrs().get_int("group", 1);
+  if (groups < 1 || w[0] % groups != 0) return error("weights {} in {} groups", to_string(w), groups);
+  if (x[1] % groups != 0 || x[1] / groups != w[1]) return error("input has {} channels, weights {} in {} groups want {}", x[1], to_string(w), groups, w[1] * groups);
   NARROW_TRY(normalize_bias(ctx, w[0]));
   NARROW_TRY(normalize_window(ctx, {w.begin() + 2, w.end()}, {x.begin() + 2, x.end()}));
   ctx.attrs().erase("kernel_shape");
-  ctx.attrs().set("group", Attr(ctx.attrs().get_int("group", 1)));
+  ctx.attrs().set("group", Attr(groups));
   const Tensor full = w.size() == 4 ? *weights : weights->reshaped({w[0], w[1], 1, w[2]});
   ctx.graph.set_input(ctx.node_id, 1, ctx.graph.add_constant(ctx.input(1).name, transposed(full, {0, 2, 3, 1})));
   return window_to_channels_last(ctx);

@@ -21,6 +21,11 @@ Status normalize(RewriteContext& ctx) {
   if (ctx.input(0).shape.size() != 2 || ctx.input(1).shape.size() != 2) {
     return error("operands have shapes {} and {}, wanted two matrices", to_string(ctx.input(0).shape), to_string(ctx.input(1).shape));
   }
+  const std::int64_t columns = ctx.input(0).shape[trans_a ? 0 : 1], rows = ctx.input(1).shape[trans_b ? 1 : 0];
+  if (columns != rows) {
+    const auto operand = [&](std::size_t slot, bool transposed) { return to_string(ctx.input(slot).shape) + (transposed ? " (transposed)" : ""); };
+    return error("operands {} and {} do not multiply: {} columns against {} rows", operand(0, trans_a), operand(1, trans_b), columns, rows);
+  }
   for (const char* key : {"transA", "transB", "alpha", "beta", "broadcast"}) ctx.attrs().erase(key);
   const auto transpose = [&](std::size_t slot) -> Status {
     NodeSpec spec{.name = ctx.input(slot).name + ".transposed", .op = "Transpose", .inputs = {ctx.node().inputs[slot]}};

@@ -18,12 +18,17 @@ Status reshape_input(RewriteContext& ctx, std::size_t slot, Shape shape) {
   return {};
 }
 
+Error no_product(const Shape& a, const Shape& b, std::int64_t columns, std::int64_t rows) {
+  return error("operands {} and {} do not multiply: {} columns against {} rows", to_string(a), to_string(b), columns, rows);
+}
+
 // A vector operand becomes a matrix with one row (left) or one column (right); the extra axis is dropped from the result.
 Status normalize(RewriteContext& ctx) {
   Graph& graph = ctx.graph;
   const Shape a = ctx.input(0).shape, b = ctx.input(1).shape;
   if (a.empty() || b.empty()) return error("operands have shapes {} and {}, wanted at least one axis", to_string(a), to_string(b));
   if (ctx.input(1).is_constant() && b.size() == 2) {
+    if (a.back() != b[0]) return tl::unexpected<Error>(no_product(a, b, a.back(), b[0]));
     graph.set_input(ctx.node_id, 1, graph.add_constant(ctx.input(1).name, transposed(ctx.input(1).constant, {1, 0})));
     graph.set_op(ctx.node_id, "Gemm");
     return ctx.infer();
@@ -46,7 +51,7 @@ Shape batch_of(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 Result<Shape> product_shape(const Shape& a, const Shape& b) {
   if (a.size() < 2 || b.size() < 2) return error("operands have shapes {} and {}, wanted matrices", to_string(a), to_string(b));
   const std::int64_t m = a[a.size() - 2], k = a.back(), n = b.back();
-  if (b[b.size() - 2] != k) return error("operands {} and {} do not multiply: {} columns against {} rows", to_string(a), to_string(b), k, b[b.size() - 2]);
+  if (b[b.size() - 2] != k) return tl::unexpected<Error>(no_product(a, b, k, b[b.size() - 2]));
   Shape y = NARROW_TRY(broadcast(batch_of(a), batch_of(b)));
   y.push_back(m);
   y.push_back(n);

@@ -54,7 +54,12 @@ Status normalize_div(RewriteContext& ctx) {
   return {};
 }
 
-QuantRule div_rule(const Graph&, const Node&) { return {.unquantized = "division of two computed tensors has no integer form"}; }
+QuantRule div_rule(const Graph& graph, const Node& node) {
+  const Value &a = graph.value(node.inputs[0]), &b = graph.value(node.inputs[1]);
+  if (a.dtype != DType::kF32) return {.unquantized = "its element type is not f32"};
+  if (b.is_constant()) return {.unquantized = "its divisor has no reciprocal: it is zero, tiny or infinite"};
+  return {.unquantized = a.is_constant() ? "division by a computed tensor has no integer form" : "division of two computed tensors has no integer form"};
+}
 
 // --- qmul ---
 // acc = (a - zp_a) * (b - zp_b); y = requantize(acc) with s_a * s_b / s_y. Inputs a, b, multiplier[1], shift[1]. Under float_rne

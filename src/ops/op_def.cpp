@@ -45,17 +45,22 @@ const OpDef& op_of(const Node& node) {
   return *op;
 }
 
-Status infer_node(Graph& graph, NodeId id) {
+Status infer_types(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const OpDef& op = op_of(node);
   NARROW_CHECK(op.infer != nullptr, "operator '{}'", op.name);
-  auto types = op.infer(graph, node);
-  if (!types) return tl::unexpected<Error>(std::move(types.error()).in(fmt::format("node '{}' ({})", node.name, node.op)));
-  if (types->size() < node.outputs.size()) return error("node '{}' ({}): {} outputs are wanted, only {} are supported", node.name, node.op, node.outputs.size(), types->size());
-  for (const TensorType& type : *types) {
-    if (!is_plausible(type.shape)) return error("node '{}' ({}): the output would have the shape {}", node.name, node.op, to_string(type.shape)).with_help("look at the attributes of this node: no network computes that much");
+  auto types = NARROW_TRY(op.infer(graph, node));
+  if (types.size() < node.outputs.size()) return error("{} outputs are wanted, only {} are supported", node.outputs.size(), types.size());
+  for (const TensorType& type : types) {
+    if (!is_plausible(type.shape)) return error("the output would have the shape {}", to_string(type.shape)).with_help("look at the attributes of this node: no network computes that much");
   }
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) graph.set_type(node.outputs[i], std::move((*types)[i]));
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) graph.set_type(node.outputs[i], std::move(types[i]));
+  return {};
+}
+
+Status infer_node(Graph& graph, NodeId id) {
+  auto status = infer_types(graph, id);
+  if (!status) return tl::unexpected<Error>(std::move(status.error()).in(fmt::format("node '{}' ({})", graph.node(id).name, graph.node(id).op)));
   return {};
 }
 
@@ -91,7 +96,7 @@ Result<std::optional<std::vector<std::int64_t>>> RewriteContext::ints(std::strin
 Result<ValueId> RewriteContext::insert_before(NodeSpec spec) {
   if (spec.origin.empty()) spec.origin = node().origin;
   const NodeId id = graph.insert_before(node_id, std::move(spec));
-  NARROW_TRY(infer_node(graph, id));
+  NARROW_TRY(infer_types(graph, id));
   return graph.node(id).outputs[0];
 }
 
@@ -105,11 +110,11 @@ Result<ValueId> RewriteContext::insert_after(NodeSpec spec) {
   }
   if (spec.origin.empty()) spec.origin = node().origin;
   const NodeId id = graph.insert_after(at, std::move(spec));
-  NARROW_TRY(infer_node(graph, id));
+  NARROW_TRY(infer_types(graph, id));
   return graph.node(id).outputs[0];
 }
 
-Status RewriteContext::infer() { return infer_node(graph, node_id); }
+Status RewriteContext::infer() { return infer_types(graph, node_id); }
 
 namespace {
 

@@ -168,6 +168,8 @@ inline bool is_rewritten(const OpDef& op) { return op.quant_rule == nullptr && (
 
 // Infers and sets the types of the node's outputs. Errors carry the node's name.
 Status infer_node(Graph& graph, NodeId node);
+// The same without the name: where the caller says it, as import does with the name in the file.
+Status infer_types(Graph& graph, NodeId node);
 // Elements by which a computed constant may exceed what it is made from (ConstantOfShape, a folded Expand): a small file must
 // not ask for any amount of memory.
 inline constexpr std::int64_t kMostGenerated = std::int64_t{1} << 26;

@@ -290,6 +290,17 @@ out %y
   EXPECT_EQ(e.notes.at(0), "'ratio' (Div): division of two computed tensors has no integer form");
 }
 
+TEST(MakePlan, DivisionsSayWhyTheyStayFloat) {
+  const auto reason = [](const std::string& operands) {
+    Case c("graph \"g\"\nin %x: f32[1,4]\n%a = Exp(%x) node \"first\"\n%q = Div(" + operands + ") node \"ratio\"\nout %q\n", {{"x", -1.0F, 1.0F}, {"a", 0.0F, 2.55F}, {"q", 0.0F, 9.0F}});
+    const Plan p = c.plan();
+    return p.islands.empty() ? std::string("integer") : p.islands[0].reason;
+  };
+  EXPECT_EQ(reason("%a, %x"), "division of two computed tensors has no integer form");
+  EXPECT_EQ(reason("%c: f32[1] = {1}, %a"), "division by a computed tensor has no integer form");
+  EXPECT_EQ(reason("%a, %c: f32[1] = {0}"), "its divisor has no reciprocal: it is zero, tiny or infinite");
+}
+
 TEST(MakePlan, AnInputThatOnlyMovesIntoAnIslandStaysFloat) {
   Case c(R"(
 graph "g"

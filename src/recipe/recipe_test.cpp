@@ -171,7 +171,8 @@ TEST(Recipe, ImpossibleValuesAreRejected) {
   EXPECT_EQ(first_line("input: {divide: 0}"), "error: 'divide' of 'input' is 0, wanted a number other than 0");
   EXPECT_EQ(first_line("input: {resize: short_side}"), "error: 'resize: short_side' needs the length of that side");
   EXPECT_EQ(first_line("input: {resize: center_crop, crop_fraction: 1.5}"), "error: 'crop_fraction' of 'input' is 1.5, wanted a number in [0.01, 1]");
-  EXPECT_EQ(first_line("input: {mean: .nan}"), "error: 'mean' of 'input' is null, wanted a number or a list of numbers");
+  EXPECT_EQ(first_line("input: {mean: .nan}"), "error: 'mean' of 'input' is .nan, wanted a finite number or a list of them");
+  EXPECT_EQ(first_line("input: {mean: [1, .nan, 2]}"), "error: 'mean' of 'input' is .nan, wanted a finite number");
   EXPECT_EQ(first_line("layers: [{match: a, range: [1, 1]}]"), "error: 'range' of an entry of 'layers' is a list, wanted two numbers [lowest, highest]");
   EXPECT_EQ(first_line("layers: [{match: a, zero_point: 1}]"), "error: 'zero_point' needs 'scale'");
   EXPECT_EQ(first_line("layers: [{match: a, range: [0, 1], scale: 1}]"), "error: both 'range' and 'scale' are given");
