@@ -1,5 +1,6 @@
 // Files. Every product is written to a temporary name beside its place and renamed: a killed or failed run leaves the
-// old file or the new one, never half a file.
+// old file or the new one, never half a file. Links are followed to the file they point to, which is what gets replaced. What is no
+// regular file (a device, a pipe) is never written to: root could destroy it.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +16,33 @@
 namespace narrow {
 
 Result<std::string> read_file(const std::string& path);
-// Errors: the folder does not exist, not writable, disk full; the old file is then untouched.
+// Errors: the folder does not exist, not writable, no regular file, disk full; the old file is then untouched.
 Status write_file(const std::string& path, std::string_view bytes);
 // For products written piece by piece: `pieces` are written in order.
 Status write_file(const std::string& path, std::span<const std::string_view> pieces);
 // Says at once whether `path` could be written, before minutes of work are spent. Creates nothing that stays.
 Status check_writable(const std::string& path);
+// Error when `output` is one of `inputs`, by whatever name: writing it would destroy what was read. Names that are no files are passed over.
+Status check_not_input(const std::string& output, std::span<const std::string> inputs);
+
+// Several files that appear together. Temporary names are unique, so that several processes may write the same files.
+class StagedFiles {
+ public:
+  StagedFiles() = default;
+  ~StagedFiles();  // removes what was not committed
+  StagedFiles(const StagedFiles&) = delete;
+  StagedFiles& operator=(const StagedFiles&) = delete;
+  // Writes a file under a temporary name. Errors as those of write_file.
+  Status write(const std::string& path, std::span<const std::string_view> pieces);
+  Status write(const std::string& path, std::string_view bytes);
+  Status commit();  // renames all of them
+
+ private:
+  struct File { std::string temporary, place, path; };
+  std::vector<File> files_;
+};
+// Does this process have temporary files on disk? For signal handlers: ending at once would leave them behind.
+bool has_temporary_files();
 
 // A read-only memory-mapped file. Empty files give an empty span.
 class MappedFile {

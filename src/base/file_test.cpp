@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -158,6 +159,97 @@ TEST(File, ReadOnlyFoldersKeepTheOldFile) {
   EXPECT_FALSE(check_writable(path).has_value());
   ::chmod(folder.c_str(), 0755);
   EXPECT_EQ(test::must(read_file(path)), "old");
+}
+
+TEST(File, LinksAreFollowedToWhatTheyPointTo) {
+  const std::string folder = test::temporary_folder();
+  fs::create_directory(folder + "/inner");
+  test::must(write_file(folder + "/inner/real", "old"));
+  fs::create_symlink("inner/real", folder + "/link");  // relative to the link's folder
+  fs::create_symlink(folder + "/link", folder + "/chain");
+  fs::create_symlink("inner/fresh", folder + "/dangling");
+  fs::create_symlink("loop", folder + "/loop");
+  fs::create_symlink("nowhere/fresh", folder + "/astray");
+  for (const auto& [link, target] : {std::pair{"link", "inner/real"}, {"chain", "inner/real"}, {"dangling", "inner/fresh"}}) {
+    test::must(check_writable(folder + "/" + link));
+    test::must(write_file(folder + "/" + link, link));
+    EXPECT_TRUE(fs::is_symlink(folder + "/" + link)) << link;
+    EXPECT_FALSE(fs::is_symlink(folder + "/" + target)) << link;
+    EXPECT_EQ(test::must(read_file(folder + "/" + target)), link);
+  }
+  for (const char* link : {"loop", "astray"}) {
+    EXPECT_TRUE(write_file(folder + "/" + link, "x").error().message.starts_with("cannot write '" + folder + "/" + link + "': ")) << link;
+    EXPECT_FALSE(check_writable(folder + "/" + link).has_value()) << link;
+    EXPECT_TRUE(fs::is_symlink(folder + "/" + link)) << link;
+  }
+  EXPECT_EQ(files_in(folder), 6U);
+  EXPECT_EQ(files_in(folder + "/inner"), 2U);
+}
+
+TEST(File, WhatIsNoRegularFileIsNeitherReplacedNorWaitedFor) {
+  const std::string folder = test::temporary_folder();
+  std::vector<std::string> paths{folder + "/pipe", folder + "/link"};
+  ASSERT_EQ(::mkfifo(paths[0].c_str(), 0666), 0);
+  fs::create_symlink("pipe", paths[1]);
+  if (const std::string device = folder + "/device"; ::mknod(device.c_str(), S_IFCHR | 0666, makedev(1, 3)) == 0) paths.push_back(device);  // only root may
+  for (const std::string& path : paths) {
+    struct stat before {}, after {};
+    ASSERT_EQ(::stat(path.c_str(), &before), 0);
+    for (const Status& refused : {write_file(path, "x"), check_writable(path)}) {
+      EXPECT_EQ(refused.error().message, "cannot write '" + path + "': it exists and is no regular file");
+      EXPECT_EQ(refused.error().help, "give the name of a file");
+    }
+    EXPECT_EQ(read_file(path).error().message, "cannot read '" + path + "': not a regular file");
+    ASSERT_EQ(::stat(path.c_str(), &after), 0);
+    EXPECT_EQ(after.st_ino, before.st_ino) << path;
+    EXPECT_EQ(after.st_mode, before.st_mode) << path;
+  }
+  EXPECT_EQ(files_in(folder), paths.size());
+}
+
+TEST(File, AnOutputThatIsAnInputIsRefusedUnderAnyName) {
+  const std::string folder = test::temporary_folder(), model = folder + "/net.onnx";
+  test::must(write_file(model, "model"));
+  test::must(write_file(folder + "/other", "model"));
+  fs::create_symlink("net.onnx", folder + "/link");
+  fs::create_hard_link(model, folder + "/twin");
+  const std::vector<std::string> inputs{"", "x=1", folder + "/none", model};
+  for (const std::string& output : {model, folder + "/./net.onnx", folder + "/link", folder + "/twin"}) {
+    const Status refused = check_not_input(output, inputs);
+    ASSERT_FALSE(refused.has_value()) << output;
+    EXPECT_EQ(refused.error().message, "output '" + output + "' would replace the input '" + model + "'");
+    EXPECT_EQ(refused.error().exit_code, ExitCode::kUsage);
+  }
+  for (const std::string& output : {folder + "/other", folder + "/none", std::string()}) test::must(check_not_input(output, inputs));
+}
+
+TEST(File, StagedFilesAppearTogetherOrNotAtAll) {
+  const std::string folder = test::temporary_folder(), a = folder + "/a", b = folder + "/b";
+  test::must(write_file(a, "old"));
+  {
+    StagedFiles files;
+    EXPECT_FALSE(has_temporary_files());
+    test::must(files.write(a, "new"));
+    test::must(files.write(b, "new"));
+    EXPECT_TRUE(has_temporary_files());
+    EXPECT_EQ(files_in(folder), 3U);
+    EXPECT_FALSE(files.write(folder + "/none/c", "new").has_value());
+  }
+  EXPECT_FALSE(has_temporary_files());
+  EXPECT_EQ(files_in(folder), 1U);
+  EXPECT_EQ(test::must(read_file(a)), "old");
+  // Two at once are not in each other's way.
+  StagedFiles first, second;
+  for (StagedFiles* files : {&first, &second}) {
+    test::must(files->write(a, files == &first ? "first" : "second"));
+    test::must(files->write(b, files == &first ? "first" : "second"));
+  }
+  test::must(first.commit());
+  EXPECT_EQ(test::must(read_file(b)), "first");
+  test::must(second.commit());
+  EXPECT_EQ(test::must(read_file(a)), "second");
+  EXPECT_EQ(files_in(folder), 2U);
+  EXPECT_FALSE(has_temporary_files());
 }
 
 }  // namespace

@@ -12,10 +12,10 @@ namespace narrow::cli {
 namespace {
 
 // OUT, OUT.narrow or OUT.report.json; the saved report is preferred, it also knows the times.
-Result<Json> read_report(const std::string& file, std::string& page) {
+Result<Json> read_report(const std::string& file, std::string& source, std::string& page) {
   const ProductPaths paths = product_paths(file);
   page = paths.page;
-  std::string source = file;
+  source = file;
   if (file.ends_with(".report.json")) page = product_paths(file.substr(0, file.size() - std::string(".report.json").size())).page;
   else if (std::filesystem::exists(paths.report)) source = paths.report;
   else if (std::filesystem::exists(paths.artifact)) source = paths.artifact;
@@ -39,10 +39,12 @@ Result<Json> read_report(const std::string& file, std::string& page) {
 }  // namespace
 
 Status run(const ReportCommand& command) {
-  std::string page;
-  const Json report = NARROW_TRY(read_report(command.file, page));
+  std::string source, page;
+  const Json report = NARROW_TRY(read_report(command.file, source, page));
   if (command.common.json) return print_result(report.dump() + "\n");
   if (!command.output.empty()) page = command.output;
+  const ProductPaths paths = product_paths(command.file);  // what OUT stands for is not to be lost either
+  NARROW_TRY(check_not_input(page, std::vector<std::string>{command.file, source, paths.artifact, paths.report, paths.plan, paths.qdq}));
   NARROW_TRY(write_file(page, report_html(report)));
   return print_result(fmt::format("wrote {}\n", page));
 }

@@ -82,6 +82,12 @@ Status run(const RunCommand& command) {
   NARROW_TRY(check_output(command, graph));
   const Recipe recipe = NARROW_TRY(recipe_for(command.data, {&network}));
   const auto dataset = NARROW_TRY(open_data(command.data, graph, recipe));
+  if (!command.output.empty()) {
+    std::vector<std::string> inputs = dataset->files();
+    inputs.insert(inputs.end(), {command.network, command.plan, command.target, command.data.recipe});
+    inputs.insert(inputs.end(), command.data.paths.begin(), command.data.paths.end());
+    NARROW_TRY(check_not_input(command.output, inputs));
+  }
   NARROW_TRY(look_at(*dataset, {&network}, recipe, progress, diagnostics));
   print_diagnostics(diagnostics, command.common);
 

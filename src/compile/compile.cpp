@@ -40,7 +40,8 @@ Status check_options(const CompileOptions& options) {
   }
   if (options.try_advice && !options.plan.empty()) return error("--try cannot be used with --plan: advice is for a recipe").with_help("leave --plan out").with_exit_code(ExitCode::kUsage);
   if (options.try_advice && options.compare_samples == 0) return error("--try needs a comparison").with_help("leave --compare-samples 0 out").with_exit_code(ExitCode::kUsage);
-  return options.output.empty() ? Status{} : check_products_writable(options.output);
+  if (options.output.empty()) return {};
+  return check_products_writable(options.output, std::vector<std::string>{options.model, options.recipe, options.target, options.plan, options.stats});
 }
 
 // Recipe, target, and a plan that is there already: then the recipe's say in it is over.
@@ -166,6 +167,7 @@ Result<CompileResult> compile(const CompileOptions& options, Progress& progress)
   if (given) NARROW_TRY(accept_plan(*given, result.graph, result.target, result.diagnostics));  // before any data are read
   std::unique_ptr<Dataset> dataset;
   if (!options.data.empty()) dataset = NARROW_TRY(open_dataset({.paths = options.data}, result.graph, result.recipe));
+  if (dataset && !options.output.empty()) NARROW_TRY(check_products_apart(options.output, dataset->files()));
   if (dataset) NARROW_TRY(look_at(*dataset, result));
   for (const std::string& line : result.data) progress.say(line);
   result.stats = NARROW_TRY(statistics(options, result, dataset.get(), progress, result.diagnostics));

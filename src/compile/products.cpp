@@ -1,7 +1,6 @@
 #include "compile/products.h"
 
 #include <filesystem>
-#include <system_error>
 
 #include "artifact/artifact.h"
 #include "base/file.h"
@@ -13,33 +12,6 @@ namespace narrow {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Files written beside their final places; renamed together, or removed.
-class Staging {
- public:
-  ~Staging() {
-    std::error_code ignored;
-    for (const auto& [staged, path] : files_) fs::remove(staged, ignored);
-  }
-  std::string stage(const std::string& path) {
-    const fs::path target(path);
-    const std::string staged = (target.parent_path() / ("." + target.filename().string() + ".new")).string();
-    files_.emplace_back(staged, path);
-    return staged;
-  }
-  Status commit() {
-    for (const auto& [staged, path] : files_) {
-      std::error_code code;
-      fs::rename(staged, path, code);
-      if (code) return error("cannot write '{}': {}", path, code.message()).with_help("choose another output path with -o");
-    }
-    files_.clear();
-    return {};
-  }
-
- private:
-  std::vector<std::pair<std::string, std::string>> files_;
-};
 
 std::vector<std::string> all_paths(const ProductPaths& paths) { return {paths.artifact, paths.qdq, paths.plan, paths.report, paths.page}; }
 
@@ -55,12 +27,27 @@ ProductPaths product_paths(const std::string& output) {
   return {stem + ".narrow", stem + ".qdq.onnx", stem + ".plan", stem + ".report.json", stem + ".html"};
 }
 
-Status check_products_writable(const std::string& output) {
+std::string product_at(const std::string& file) {
+  std::error_code code;
+  const ProductPaths paths = product_paths(file);
+  for (const std::string& path : {file, paths.artifact, paths.plan}) {
+    if (fs::is_regular_file(path, code)) return path;
+  }
+  return file;
+}
+
+Status check_products_writable(const std::string& output, std::span<const std::string> inputs) {
   const fs::path stem(product_stem(output));
   if (stem.filename().empty() || stem.filename() == "." || stem.filename() == "..") {
     return error("output '{}' has no file name, wanted OUT of OUT.narrow, OUT.plan ...", output).with_help(fmt::format("for example -o {}", (stem.parent_path() / "net").string()));
   }
+  NARROW_TRY(check_products_apart(output, inputs));
   for (const std::string& path : all_paths(product_paths(output))) NARROW_TRY(check_writable(path));
+  return {};
+}
+
+Status check_products_apart(const std::string& output, std::span<const std::string> inputs) {
+  for (const std::string& path : all_paths(product_paths(output))) NARROW_TRY(check_not_input(path, inputs));
   return {};
 }
 
@@ -83,13 +70,13 @@ std::string pack(const CompileResult& result, const std::string& model) {
 
 Status write_products(const CompileResult& result, const std::string& artifact, const std::string& output) {
   const ProductPaths paths = product_paths(output);
-  Staging staging;
-  NARROW_TRY(write_file(staging.stage(paths.artifact), artifact));
-  NARROW_TRY(export_onnx(NARROW_TRY(build_qdq(result.graph, result.plan, &result.network)), staging.stage(paths.qdq)));
-  NARROW_TRY(write_file(staging.stage(paths.plan), result.plan.to_text()));
-  NARROW_TRY(write_file(staging.stage(paths.report), result.report.dump() + "\n"));
-  NARROW_TRY(write_file(staging.stage(paths.page), report_html(result.report)));
-  return staging.commit();
+  StagedFiles files;
+  NARROW_TRY(files.write(paths.artifact, artifact));
+  NARROW_TRY(files.write(paths.qdq, NARROW_TRY(onnx_bytes(NARROW_TRY(build_qdq(result.graph, result.plan, &result.network))))));
+  NARROW_TRY(files.write(paths.plan, result.plan.to_text()));
+  NARROW_TRY(files.write(paths.report, result.report.dump() + "\n"));
+  NARROW_TRY(files.write(paths.page, report_html(result.report)));
+  return files.commit();
 }
 
 }  // namespace narrow

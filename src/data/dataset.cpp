@@ -35,11 +35,13 @@ Result<Tensor> read_npz_array(const DataItem& item) {
 
 class FileDataset : public Dataset {
  public:
-  FileDataset(std::vector<InputSpec> specs, DataColumns columns) : specs_(std::move(specs)), columns_(std::move(columns)) {}
+  FileDataset(std::vector<InputSpec> specs, DataColumns columns, std::int64_t total) : specs_(std::move(specs)), columns_(std::move(columns)), total_(total) {}
   std::int64_t size() const override { return static_cast<std::int64_t>(columns_[0].size()); }
   std::string name_of(std::int64_t index) const override { return columns_[0][static_cast<std::size_t>(index)].name(); }
   std::string file_of(std::int64_t index) const override { return columns_[0][static_cast<std::size_t>(index)].path; }
   std::optional<DType> stored_type(std::size_t input) const override { return columns_[input][0].dtype; }
+  std::vector<std::string> files() const override;
+  std::int64_t total() const override { return total_; }
   Result<Sample> load(std::int64_t index) const override;
   std::string formula() const override;
 
@@ -47,7 +49,18 @@ class FileDataset : public Dataset {
   static Result<Tensor> load_array(const InputSpec& spec, const DataItem& item);
   std::vector<InputSpec> specs_;
   DataColumns columns_;  // [input][sample]
+  std::int64_t total_;
 };
+
+std::vector<std::string> FileDataset::files() const {
+  std::vector<std::string> paths;
+  for (const auto& items : columns_) {
+    for (const DataItem& item : items) {
+      if (paths.empty() || paths.back() != item.path) paths.push_back(item.path);
+    }
+  }
+  return paths;
+}
 
 Result<Tensor> FileDataset::load_array(const InputSpec& spec, const DataItem& item) {
   const std::int64_t elements = element_count(spec.type.shape);
@@ -123,7 +136,7 @@ Result<std::unique_ptr<Dataset>> open_dataset(const DatasetOptions& options, con
     items.erase(items.begin(), items.begin() + options.first);
     items.resize(static_cast<std::size_t>(count));
   }
-  return std::make_unique<FileDataset>(std::move(specs), std::move(columns));
+  return std::make_unique<FileDataset>(std::move(specs), std::move(columns), total);
 }
 
 }  // namespace narrow

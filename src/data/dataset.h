@@ -36,6 +36,10 @@ class Dataset {
   virtual std::string file_of(std::int64_t index) const { return name_of(index); }
   // What the files of an input hold, as far as it is known (pictures: u8).
   virtual std::optional<DType> stored_type(std::size_t) const { return std::nullopt; }
+  // All files that are read, each at least once.
+  virtual std::vector<std::string> files() const { return {}; }
+  // Samples in the data, those before `first` and beyond `limit` included.
+  virtual std::int64_t total() const { return size(); }
   // "input = (rgb image resized to 224x224 by antialiased bilinear - 128) * 0.0078125, NHWC"; one line per input.
   virtual std::string formula() const = 0;
 };
