@@ -15,7 +15,7 @@
 namespace narrow {
 
 // Process exit codes, also carried by errors so that the command line need not guess.
-enum class ExitCode : int { kOk = 0, kRejected = 1, kUsage = 2, kGateFailed = 3, kInternal = 70, kInterrupted = 130 };
+enum class ExitCode : int { kOk = 0, kRejected = 1, kUsage = 2, kGateFailed = 3, kInternal = 70, kHungUp = 129, kInterrupted = 130, kTerminated = 143 };  // 128 + signal
 
 // Where in a text the user wrote something stands. line and column count from 1; 0 means unknown.
 struct SourceSpan {

@@ -6,15 +6,18 @@
 #include <csignal>
 #include <cstdio>
 
+#include "base/file.h"
 #include "base/text.h"
 
 namespace narrow {
 namespace {
 
-std::atomic<bool> g_cancelled{false};
+std::atomic<int> g_signal{0};  // that asked us to stop; 0: none
 
-void on_interrupt(int) {
-  if (g_cancelled.exchange(true)) std::_Exit(static_cast<int>(ExitCode::kInterrupted));
+// The first signal asks, a second one ends the process: not while files are being written, which would leave half of them behind.
+void on_signal(int signal) {
+  int none = 0;
+  if (!g_signal.compare_exchange_strong(none, signal) && !has_temporary_files()) std::_Exit(128 + signal);
 }
 
 constexpr int kBarWidth = 28;
@@ -63,14 +66,18 @@ void Progress::end(const std::string& detail) {
   std::fputs(fmt::format("[{}/{}] {:<10} {:<72} {:>8}\n", times_.size(), phases_, phase_, detail, human_seconds(seconds)).c_str(), stderr);
 }
 
-void install_interrupt_handler() { std::signal(SIGINT, on_interrupt); }
-bool cancelled() { return g_cancelled.load(std::memory_order_relaxed); }
-void request_cancel() { g_cancelled = true; }
-void clear_cancel() { g_cancelled = false; }
+void install_signal_handlers() {
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  if (std::signal(SIGHUP, on_signal) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // nohup
+}
+bool cancelled() { return g_signal.load(std::memory_order_relaxed) != 0; }
+void request_cancel() { g_signal = SIGINT; }
+void clear_cancel() { g_signal = 0; }
 
 Status check_cancelled() {
   if (!cancelled()) return {};
-  return error("interrupted").with_help("nothing was written; existing outputs are untouched").with_exit_code(ExitCode::kInterrupted);
+  return error("interrupted").with_help("nothing was written; existing outputs are untouched").with_exit_code(static_cast<ExitCode>(128 + g_signal));
 }
 
 }  // namespace narrow

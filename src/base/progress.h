@@ -1,5 +1,5 @@
 // Progress on stderr: one kept line per phase, and on a terminal a bar that erases itself. Also the place that hears
-// Ctrl-C: long loops ask cancelled() between samples and end with an error that leaves no half-written file.
+// Ctrl-C and its like: long loops ask cancelled() between samples and end with an error that leaves no half-written file.
 #pragma once
 
 #include <chrono>
@@ -39,10 +39,10 @@ class Progress {
   std::vector<PhaseTime> times_;
 };
 
-void install_interrupt_handler();  // SIGINT sets the flag; a second one ends the process
+void install_signal_handlers();  // SIGINT, SIGTERM and SIGHUP set the flag; a second one ends the process
 bool cancelled();
 void request_cancel();  // what SIGINT does; for tests
 void clear_cancel();
-Status check_cancelled();  // an Error with ExitCode::kInterrupted when cancelled
+Status check_cancelled();  // an Error with exit code 128 + signal (ExitCode::kInterrupted of Ctrl-C) when cancelled
 
 }  // namespace narrow

@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   // Feature maps come and go with every sample: keep their pages instead of giving them back and faulting them in again.
   ::mallopt(M_MMAP_THRESHOLD, 256 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
-  narrow::install_interrupt_handler();
+  narrow::install_signal_handlers();
   try {
     const auto command = narrow::cli::parse_command_line(argc, argv);
     if (!command) return fail(command.error());

@@ -109,7 +109,7 @@ std::vector<std::string> option_names(const CLI::App* app) {
 Result<std::optional<Command>> parse_command_line(int argc, const char* const* argv) {
   CLI::App app{"narrow: turns trained float networks into verified integer networks", "narrow"};
   app.set_version_flag("--version", kVersion);
-  app.footer("`narrow COMMAND --help` shows options and examples.\nExit codes: 0 ok, 1 input rejected, 2 usage, 3 accuracy gate failed, 70 internal error, 130 interrupted.");
+  app.footer("`narrow COMMAND --help` shows options and examples.\nExit codes: 0 ok, 1 input rejected, 2 usage, 3 accuracy gate failed, 70 internal error, 128 + signal when interrupted (130: Ctrl-C).");
   app.require_subcommand(1);
   Raw raw;
 

@@ -106,5 +106,25 @@ TEST_F(Outputs, SeveralProcessesMayWriteTheSameFiles) {
   EXPECT_TRUE(left_behind().empty()) << left_behind()[0];
 }
 
+TEST_F(Outputs, SignalsLeaveTheOldOnes) {
+  scene.write_data("long.npy", 60000);
+  for (const char* product : kProducts) scene.write(product, "old");
+  for (const auto& [signal, code] : {std::pair{"INT", 130}, {"TERM", 143}, {"HUP", 129}}) {
+    const int found = script("rm -f err.txt\n'" + test::narrow_binary() + "' compile net.onnx --data long.npy --samples 60000 -o out > out.txt 2> err.txt &\npid=$!\n"
+                             "for i in $(seq 3000); do grep -q simplify err.txt 2> /dev/null && break; sleep 0.01; done\nsleep 0.05\nkill -" + signal + " $pid\nwait $pid\nexit $?\n");
+    EXPECT_EQ(found, code) << signal << scene.read("err.txt");
+    EXPECT_NE(scene.read("err.txt").find("error: interrupted\n  help: nothing was written; existing outputs are untouched\n"), std::string::npos) << scene.read("err.txt");
+    for (const char* product : kProducts) EXPECT_EQ(scene.read(product), "old") << product;
+    EXPECT_TRUE(left_behind().empty()) << signal << left_behind()[0];
+  }
+}
+
+TEST_F(Outputs, AProcessThatIgnoresTheEndOfItsTerminalGoesOn) {
+  scene.write_data("long.npy", 20000);
+  EXPECT_EQ(script("trap '' HUP\n'" + test::narrow_binary() + "' compile net.onnx --data long.npy --samples 20000 -o out > out.txt 2> err.txt &\npid=$!\n"
+                   "for i in $(seq 3000); do grep -q simplify err.txt 2> /dev/null && break; sleep 0.01; done\nkill -HUP $pid\nwait $pid\nexit $?\n"), 0) << scene.read("err.txt");
+  for (const char* product : kProducts) EXPECT_TRUE(scene.exists(product)) << product;
+}
+
 }  // namespace
 }  // namespace narrow
