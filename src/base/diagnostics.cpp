@@ -1,5 +1,7 @@
 #include "base/diagnostics.h"
 
+#include <algorithm>
+
 namespace narrow {
 
 std::string Diagnostic::to_string() const {
@@ -12,11 +14,15 @@ std::string Diagnostic::to_string() const {
 }
 
 void Diagnostics::warn(std::string message, std::string help, SourceSpan where) {
-  all_.push_back({Severity::kWarning, std::move(message), std::move(help), std::move(where)});
+  add({Severity::kWarning, std::move(message), std::move(help), std::move(where)});
 }
 
 void Diagnostics::note(std::string message, std::string help, SourceSpan where) {
-  all_.push_back({Severity::kNote, std::move(message), std::move(help), std::move(where)});
+  add({Severity::kNote, std::move(message), std::move(help), std::move(where)});
+}
+
+void Diagnostics::add(Diagnostic diagnostic) {
+  if (std::find(all_.begin(), all_.end(), diagnostic) == all_.end()) all_.push_back(std::move(diagnostic));
 }
 
 }  // namespace narrow

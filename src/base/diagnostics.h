@@ -16,9 +16,11 @@ struct Diagnostic {
   std::string message;
   std::string help;
   SourceSpan where;
+  bool operator==(const Diagnostic&) const = default;
   std::string to_string() const;  // same form as Error::to_string, with "warning:" or "note:"
 };
 
+// What is found again (a file that two phases cannot read) is kept once.
 class Diagnostics {
  public:
   void warn(std::string message, std::string help = {}, SourceSpan where = {});
@@ -26,6 +28,7 @@ class Diagnostics {
   const std::vector<Diagnostic>& all() const { return all_; }
 
  private:
+  void add(Diagnostic diagnostic);
   std::vector<Diagnostic> all_;
 };
 

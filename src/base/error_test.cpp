@@ -54,6 +54,17 @@ TEST(Diagnostics, WarningsAndNotesKeepTheirOrder) {
   EXPECT_EQ(diagnostics.all()[1].to_string(), "note: n");
 }
 
+TEST(Diagnostics, WhatIsFoundAgainIsKeptOnce) {
+  Diagnostics diagnostics;
+  for (int i = 0; i < 2; ++i) {
+    diagnostics.warn("w", "help");
+    diagnostics.warn("w", "other help");
+    diagnostics.note("w", "help");
+    diagnostics.warn("w", "help", {"a.yaml", 2, 1, 1, "x"});
+  }
+  EXPECT_EQ(diagnostics.all().size(), 4U);
+}
+
 TEST(Table, CellsStayOnTheirLine) {
   Table table({{"layer"}});
   table.add_row({"a\nb"});

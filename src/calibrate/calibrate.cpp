@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "calibrate/observe.h"
+#include "data/sample_stream.h"
 #include "ops/op_def.h"
 #include "run/executor.h"
 
@@ -176,8 +177,7 @@ Result<Stats> calibrate(const Graph& graph, std::span<const ValueId> sites, cons
   unread = sorted(std::move(unread));
   if (!fatal.empty()) return tl::unexpected(sorted(std::move(fatal))[0].error);
   for (const Failure& failure : unread) {
-    if (options.diagnostics == nullptr) break;
-    options.diagnostics->warn(fmt::format("sample '{}' is left out: {}", dataset.name_of(failure.sample), failure.error.message), failure.error.help, failure.error.where);
+    if (options.diagnostics != nullptr) warn_left_out(dataset, failure.sample, failure.error, *options.diagnostics);
   }
   if (stats.samples == 0) {
     if (unread.empty()) return error("there is not a single calibration sample").with_help("give a folder of images or arrays with --data");

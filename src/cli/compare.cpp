@@ -3,6 +3,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/networks.h"
+#include "data/sample_stream.h"
 #include "measure/causes.h"
 #include "report/json.h"
 
@@ -39,29 +40,38 @@ std::string text_of(const Comparison& comparison, bool all) {
 }
 
 // Bit equality of the outputs as the networks give them, integers included.
-Status compare_exactly(const Network& first, const Network& second, const Dataset& dataset, bool json, Progress& progress) {
+Status compare_exactly(const Network& first, const Network& second, const Dataset& dataset, const Common& common, Progress& progress) {
   Executor run_first(first.graph), run_second(second.graph);
+  Diagnostics unread;
+  std::int64_t samples = 0;
   for (std::int64_t i = 0; i < dataset.size(); ++i) {
     NARROW_TRY(check_cancelled());
-    const Sample sample = NARROW_TRY(dataset.load(i));
-    const std::vector<Tensor> a = NARROW_TRY(run_real(run_first, sample.inputs)), b = NARROW_TRY(run_real(run_second, sample.inputs));
+    const Result<Sample> sample = dataset.load(i);
+    if (!sample) {
+      warn_left_out(dataset, i, sample.error(), unread);
+      continue;
+    }
+    ++samples;
+    const std::vector<Tensor> a = NARROW_TRY(run_real(run_first, sample->inputs)), b = NARROW_TRY(run_real(run_second, sample->inputs));
     if (a.size() != b.size()) return error("the networks have {} and {} outputs", a.size(), b.size());
     for (std::size_t k = 0; k < a.size(); ++k) {
       if (a[k].same_bytes(b[k])) continue;
-      return error("output '{}' differs on sample '{}'", first.graph.value(first.graph.outputs()[k]).name, sample.name)
+      return error("output '{}' differs on sample '{}'", first.graph.value(first.graph.outputs()[k]).name, sample->name)
           .with_help("`narrow compare` without --exact shows by how much")
           .with_exit_code(ExitCode::kGateFailed);
     }
     progress.step(i + 1, dataset.size(), "samples");
   }
-  if (json) {
+  print_diagnostics(unread, common);
+  if (samples == 0) return error("none of the {} samples could be read", dataset.size()).with_help("check --data");
+  if (common.json) {
     Json equal = Json::object();
     equal["equal"] = true;
     equal["outputs"] = static_cast<std::int64_t>(first.graph.outputs().size());
-    equal["samples"] = dataset.size();
+    equal["samples"] = samples;
     return print_result(equal.dump() + "\n");
   }
-  return print_result(fmt::format("equal: {} on {}, bit for bit\n", counted(std::ssize(first.graph.outputs()), "output"), counted(dataset.size(), "sample")));
+  return print_result(fmt::format("equal: {} on {}, bit for bit\n", counted(std::ssize(first.graph.outputs()), "output"), counted(samples, "sample")));
 }
 
 }  // namespace
@@ -77,15 +87,15 @@ Status run(const CompareCommand& command) {
   const auto dataset = NARROW_TRY(open_data(command.data, first.graph, recipe));
   NARROW_TRY(look_at(*dataset, {&first, &second}, recipe, progress, diagnostics));
   print_diagnostics(diagnostics, command.common);
-  if (command.exact) return compare_exactly(first, second, *dataset, command.common.json, progress);
+  if (command.exact) return compare_exactly(first, second, *dataset, command.common, progress);
   if (first.integer) {
     return error("'{}' is an artifact; a layer-by-layer comparison needs the float model first", command.first)
         .with_help("narrow compare MODEL ARTIFACT; two artifacts can be compared with --exact")
         .with_exit_code(ExitCode::kUsage);
   }
-  const Comparison comparison = NARROW_TRY(compare_layers(first.graph, second.graph, *dataset, {.samples = dataset->size(), .output_samples = command.sensitivity}, progress));
-  progress.end(counted(comparison.samples, "sample"));
   Diagnostics after;
+  const Comparison comparison = NARROW_TRY(compare_layers(first.graph, second.graph, *dataset, {.samples = dataset->size(), .output_samples = command.sensitivity, .diagnostics = &after}, progress));
+  progress.end(counted(comparison.samples, "sample"));
   report_lost(first.graph, comparison, after);
   print_diagnostics(after, command.common);
   NARROW_TRY(print_result(command.common.json ? comparison_json(comparison).dump() + "\n" : text_of(comparison, command.common.verbose)));

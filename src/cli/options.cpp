@@ -150,7 +150,7 @@ Result<std::optional<Command>> parse_command_line(int argc, const char* const* a
   run_app->add_option("--mode", run.mode, "float, fake (quantize-dequantize) or int; default: float for a model, int for an artifact")->check(CLI::IsMember({"float", "fake", "int"}));
   run_app->add_option("--plan", run.plan, "plan for modes fake and int of a model");
   run_app->add_option("--target", run.target, "hardware description for mode int of a model (default: that of the plan)");
-  run_app->add_option("-o,--output", run.output, ".npy (one output) or .npz (all outputs, by name); samples are stacked along a new first axis");
+  run_app->add_option("-o,--output", run.output, ".npy (one output) or .npz (all outputs, by name): the outputs of the samples in order along a first axis, which takes the place of a first extent of 1. A sample that cannot be read is named on stderr and has no row");
   add_data(run_app, run.data, true);
   add_shapes(run_app, raw);
   run_app->footer("examples:\n  narrow run net.narrow --input cat.jpg\n  narrow run net.onnx --mode fake --plan net.plan -c net.yaml --data images/ -o out.npz");

@@ -92,30 +92,41 @@ Status run(const RunCommand& command) {
   print_diagnostics(diagnostics, command.common);
 
   Executor executor(graph);
+  Diagnostics unread;
+  std::int64_t samples = 0;
   std::vector<std::vector<Tensor>> outputs(graph.outputs().size());
   Json json = Json::array();
   Table table({{"sample"}, {"output"}, {"shape"}, {"largest at", Align::kRight}, {"values"}});
   for (SampleStream stream(*dataset, 0, dataset->size()); !stream.done();) {
     NARROW_TRY(check_cancelled());
-    const Sample sample = NARROW_TRY(stream.next());
-    const std::vector<Tensor> found = NARROW_TRY(run_real(executor, sample.inputs));
+    const std::int64_t index = stream.index();
+    const Result<Sample> sample = stream.next();
+    if (!sample) {
+      warn_left_out(*dataset, index, sample.error(), unread);
+      continue;
+    }
+    const std::vector<Tensor> found = NARROW_TRY(run_real(executor, sample->inputs));
+    ++samples;
     Json entry = Json::object();
-    entry["sample"] = sample.name;
+    entry["sample"] = sample->name;
     for (std::size_t k = 0; k < found.size(); ++k) {
       const std::string& name = graph.value(graph.outputs()[k]).name;
       if (!command.output.empty()) outputs[k].push_back(found[k]);
       if (command.common.json) entry["outputs"][name] = numbers(found[k]);
-      else table.add_row({std::filesystem::path(sample.name).filename().string(), name, to_string(found[k].shape()), fmt::format("{}", argmax(found[k].cast(DType::kF32).span<float>())), brief(found[k])});
+      else table.add_row({std::filesystem::path(sample->name).filename().string(), name, to_string(found[k].shape()), fmt::format("{}", argmax(found[k].cast(DType::kF32).span<float>())), brief(found[k])});
     }
     if (command.common.json) json.push_back(std::move(entry));
     progress.step(stream.index(), dataset->size(), "samples");
   }
-  progress.end(counted(dataset->size(), "sample"));
+  progress.end(counted(samples, "sample"));
+  print_diagnostics(unread, command.common);
+  if (samples == 0) return error("none of the {} samples could be read", dataset->size()).with_help("check --data");
+  const std::string count = counted(samples, "sample") + (samples < dataset->size() ? fmt::format(", {} left out", dataset->size() - samples) : "");
   if (!command.output.empty()) {
     NamedTensors named;
     for (std::size_t k = 0; k < outputs.size(); ++k) named.emplace_back(graph.value(graph.outputs()[k]).name, stack(outputs[k]));
     NARROW_TRY(command.output.ends_with(".npy") ? write_npy(command.output, named[0].second) : write_npz(command.output, named));
-    return command.common.json ? print_result(json.dump() + "\n") : print_result(fmt::format("wrote {}: {}\n", command.output, counted(dataset->size(), "sample")));
+    return command.common.json ? print_result(json.dump() + "\n") : print_result(fmt::format("wrote {}: {}\n", command.output, count));
   }
   return print_result(command.common.json ? json.dump() + "\n" : table.to_string());
 }

@@ -89,8 +89,8 @@ Result<Comparison> compare(const CompileOptions& options, CompileResult& result,
     result.compared_on = "nothing (no data)";
     return Comparison{};
   }
-  const bool fresh = dataset->size() - result.recipe.samples >= options.compare_samples;
-  const CompareOptions which{.first = fresh ? result.recipe.samples : 0, .samples = options.compare_samples, .output_samples = options.sensitivity_samples};
+  const bool fresh = dataset->size() - result.recipe.samples >= options.compare_samples && any_readable(*dataset, result.recipe.samples);
+  const CompareOptions which{.first = fresh ? result.recipe.samples : 0, .samples = options.compare_samples, .output_samples = options.sensitivity_samples, .diagnostics = &result.diagnostics};
   Comparison comparison = NARROW_TRY(compare_layers(result.graph, result.network, *dataset, which, progress));
   report_lost(result.graph, comparison, result.diagnostics);
   result.compared_on = fmt::format("{} samples that calibration {}", comparison.samples, fresh ? "did not see" : "saw as well");
@@ -104,8 +104,8 @@ Result<Advice> advise(const CompileOptions& options, const CompileResult& result
   if (damaged.empty()) return advice;
   std::vector<Sample> samples;
   const std::int64_t wanted = options.try_advice ? trial_samples(result.graph) : 1;
-  const std::int64_t first = dataset->size() > result.recipe.samples ? result.recipe.samples : 0;
-  for (SampleStream stream(*dataset, first, options.try_advice ? dataset->size() : 1); !stream.done() && std::ssize(samples) < wanted;) {
+  const std::int64_t first = dataset->size() > result.recipe.samples && any_readable(*dataset, result.recipe.samples) ? result.recipe.samples : 0;
+  for (SampleStream stream(*dataset, first, dataset->size()); !stream.done() && std::ssize(samples) < wanted;) {
     if (Result<Sample> sample = stream.next()) samples.push_back(std::move(*sample));
   }
   const SourcesByLayer sources = NARROW_TRY(measure_sources(result.graph, result.plan, damaged, std::span(samples).first(std::min<std::size_t>(samples.size(), 1))));

@@ -27,15 +27,22 @@ std::optional<DataKind> kind_of(const fs::path& path) {
 
 DType raw_dtype(const InputSpec& spec) { return spec.recipe.dtype.value_or(spec.type.dtype); }
 
-// The readable files of a folder by name, or, when it has none, those of its folders (one per class).
+bool is_dangling(const fs::path& path) {
+  std::error_code code;
+  return fs::is_symlink(path, code) && !fs::exists(path, code);
+}
+
+// The readable files of a folder by name, or, when it has none, those of its folders (one per class). Links count as what they
+// point to; a dangling one is a file that cannot be read. Pipes and devices are none.
 Status find_files(const fs::path& folder, std::vector<fs::path>* files) {
   std::vector<fs::path> folders;
-  std::error_code code;
+  std::error_code code, unknown;
   const std::size_t before = files->size();
-  for (const auto& entry : fs::directory_iterator(folder, code)) {
-    if (entry.path().filename().string().starts_with(".")) continue;
-    if (entry.is_directory(code)) folders.push_back(entry.path());
-    else if (kind_of(entry.path())) files->push_back(entry.path());
+  for (fs::directory_iterator entry(folder, code); !code && entry != fs::directory_iterator(); entry.increment(code)) {
+    const fs::path& path = entry->path();
+    if (path.filename().string().starts_with(".")) continue;
+    if (entry->is_directory(unknown)) folders.push_back(path);
+    else if (kind_of(path) && (entry->is_regular_file(unknown) || is_dangling(path))) files->push_back(path);
   }
   if (code) return error("cannot read the folder '{}': {}", folder.string(), code.message()).with_help("check its permissions");
   std::sort(files->begin() + static_cast<std::ptrdiff_t>(before), files->end());
@@ -91,7 +98,15 @@ Status FileCollector::add_folder(const fs::path& folder, std::size_t column) {
   std::vector<fs::path> files;
   NARROW_TRY(find_files(folder, &files));
   if (files.empty()) return error("the folder '{}' holds no data that can be read", folder.string()).with_help(fmt::format("wanted files {}", kReadable));
-  for (const fs::path& file : files) NARROW_TRY(add_file(file, *kind_of(file), column));
+  for (const fs::path& file : files) NARROW_TRY(is_dangling(file) ? add_dangling(file, column) : add_file(file, *kind_of(file), column));
+  return {};
+}
+
+// A sample that fails when it is loaded, so that those behind it keep their places.
+Status FileCollector::add_dangling(const fs::path& path, std::size_t column) {
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (column == i || column == kAllInputs) columns_[i].push_back({.kind = DataKind::kDangling, .path = path.string()});
+  }
   return {};
 }
 

@@ -16,7 +16,7 @@
 
 namespace narrow {
 
-enum class DataKind { kImage, kNpy, kNpz, kRaw };
+enum class DataKind { kImage, kNpy, kNpz, kRaw, kDangling };  // kDangling: a link to nothing
 
 // One input of one sample.
 struct DataItem {
@@ -52,6 +52,7 @@ class FileCollector {
   Status add_path(const std::filesystem::path& path, std::size_t column);
   Status add_folder(const std::filesystem::path& folder, std::size_t column);
   Status add_list(const std::filesystem::path& path, std::size_t column);
+  Status add_dangling(const std::filesystem::path& path, std::size_t column);
   Status add_file(const std::filesystem::path& path, DataKind kind, std::size_t column);
   // `open` gives the array if it has to stay open.
   Status add_array(DataItem item, const Shape& shape, const std::function<Result<NpyArray>()>& open, std::size_t column);

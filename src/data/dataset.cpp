@@ -81,6 +81,7 @@ Result<Sample> FileDataset::load(std::int64_t index) const {
   sample.name = name_of(index);
   for (std::size_t i = 0; i < specs_.size(); ++i) {
     const DataItem& item = columns_[i][static_cast<std::size_t>(index)];
+    if (item.kind == DataKind::kDangling) return error("cannot open '{}': it is a link to a file that does not exist", item.path).with_help("repair or remove the link");
     if (item.kind != DataKind::kImage) {
       sample.inputs.push_back(NARROW_TRY(load_array(specs_[i], item)));
       continue;
@@ -102,7 +103,9 @@ Result<Sample> FileDataset::load(std::int64_t index) const {
 std::string FileDataset::formula() const {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < specs_.size(); ++i) {
-    const DataItem& first = columns_[i][0];
+    const auto readable = std::find_if(columns_[i].begin(), columns_[i].end(), [](const DataItem& item) { return item.kind != DataKind::kDangling; });
+    if (readable == columns_[i].end()) continue;
+    const DataItem& first = *readable;
     lines.push_back(first.kind == DataKind::kImage ? formula_of_image(specs_[i]) : formula_of_array(specs_[i], first.dtype, first.permuted));
   }
   return join(lines, "\n");

@@ -1,5 +1,7 @@
 #include "data/dataset.h"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <numeric>
 
@@ -165,6 +167,50 @@ TEST(Dataset, UndecodableImageIsNamedAndTheOthersLoad) {
   const auto data = test::must(open(folder, graph_of({{"x", {1, 3, 2, 2}}})));
   EXPECT_TRUE(data->load(0).has_value());
   EXPECT_EQ(data->load(1).error().to_string(), "error: cannot decode '" + folder + "/b.jpg': unknown image type\n  help: wanted a jpg, png or bmp image; replace or remove the file");
+}
+
+TEST(Dataset, OnlyRegularFilesOfAFolderCount) {
+  const std::string folder = test::temporary_folder(), elsewhere = test::temporary_folder();
+  write_bmp(elsewhere + "/real.bmp", 2, 2);
+  fs::create_symlink(elsewhere + "/real.bmp", folder + "/a.bmp");
+  fs::create_symlink("nowhere.bmp", folder + "/b.bmp");
+  fs::create_symlink("c.bmp", folder + "/c.bmp");
+  ASSERT_EQ(::mkfifo((folder + "/d.bmp").c_str(), 0666), 0);
+  write_bmp(folder + "/e.bmp", 2, 2);
+  fs::create_symlink("nowhere.txt", folder + "/f.txt");
+  const auto data = test::must(open(folder, graph_of({{"x", {1, 3, 2, 2}}})));
+  ASSERT_EQ(data->size(), 4);  // the pipe and the text are no data
+  for (const std::int64_t good : {0, 3}) EXPECT_EQ(values(test::must(data->load(good)))[0], 1) << good;
+  for (const auto& [index, name] : {std::pair{1, "b.bmp"}, {2, "c.bmp"}}) {
+    EXPECT_EQ(data->name_of(index), name);
+    EXPECT_EQ(data->load(index).error().message, "cannot open '" + folder + "/" + name + "': it is a link to a file that does not exist");
+  }
+  EXPECT_EQ(data->files(), (std::vector<std::string>{folder + "/a.bmp", folder + "/b.bmp", folder + "/c.bmp", folder + "/e.bmp"}));
+  // Arrays, too, for a network with several inputs.
+  const std::string arrays = test::temporary_folder();
+  test::must(write_npz(arrays + "/a.npz", {{"x", Tensor::of<float>({1, 2}, {1, 2})}, {"y", Tensor::of<float>({1, 1}, {3})}}));
+  fs::create_symlink("nowhere.npz", arrays + "/0.npz");
+  const auto pairs = test::must(open(arrays, graph_of({{"x", {1, 2}}, {"y", {1, 1}}})));
+  ASSERT_EQ(pairs->size(), 2);
+  EXPECT_FALSE(pairs->load(0).has_value());
+  EXPECT_EQ(values(test::must(pairs->load(1)), 1), (std::vector<float>{3}));
+  EXPECT_EQ(pairs->formula(), "x = f32 array, f32\ny = f32 array, f32");
+}
+
+TEST(Dataset, APipeInPlaceOfAPictureIsNotWaitedFor) {
+  const std::string file = test::temporary_folder() + "/a.png";
+  ASSERT_EQ(::mkfifo(file.c_str(), 0666), 0);
+  EXPECT_EQ(test::must(open(file, graph_of({{"x", {1, 3, 2, 2}}})))->load(0).error().message, "cannot read '" + file + "': not a regular file");
+}
+
+TEST(Dataset, TotalCountsWhatIsNotUsed) {
+  const std::string file = test::temporary_folder() + "/a.npy";
+  test::must(write_npy(file, Tensor::zeros(DType::kF32, {7, 2})));
+  const Graph graph = graph_of({{"x", {1, 2}}});
+  const auto part = test::must(open_dataset({.paths = {file}, .first = 2, .limit = 3}, graph, {}));
+  EXPECT_EQ(part->size(), 3);
+  EXPECT_EQ(part->total(), 7);
+  EXPECT_EQ(part->files(), (std::vector<std::string>{file}));
 }
 
 TEST(Dataset, ArraysCountSamplesByTheirFirstAxis) {

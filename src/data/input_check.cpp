@@ -154,7 +154,7 @@ Result<std::vector<InputStatistics>> measure_inputs(const Dataset& data, const G
     inputs.push_back(std::move(input));
   }
   std::optional<Error> first_error;
-  for (SampleStream stream(data, 0, samples); !stream.done();) {
+  for (SampleStream stream(data, 0, data.size()); !stream.done() && inputs[0].samples < samples;) {
     const auto sample = stream.next();
     if (!sample) {
       if (!first_error) first_error = sample.error();

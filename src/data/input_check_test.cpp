@@ -57,6 +57,33 @@ TEST(InputCheck, MomentsPerChannel) {
             "  channel 2   20   27   23.5  2.291\n");
 }
 
+TEST(InputCheck, LooksAtTheFirstSamplesThatCanBeRead) {
+  // Of twelve samples, those with these numbers can be read; each holds its number.
+  class Some : public Dataset {
+   public:
+    std::vector<std::int64_t> readable;
+    std::int64_t size() const override { return 12; }
+    Result<Sample> load(std::int64_t index) const override {
+      if (std::find(readable.begin(), readable.end(), index) == readable.end()) return error("'{}' is damaged", name_of(index));
+      return Sample{.name = name_of(index), .inputs = {Tensor::of<float>({1}, {static_cast<float>(index)})}};
+    }
+    std::string name_of(std::int64_t index) const override { return fmt::format("s{}", index); }
+    std::string formula() const override { return ""; }
+  };
+  Graph graph;
+  graph.add_input("x", DType::kF32, {1});
+  Some data;
+  data.readable = {5, 7, 8, 10, 11};
+  const InputStatistics seen = test::must(measure_inputs(data, graph, {}))[0];
+  EXPECT_EQ(seen.samples, 4);
+  EXPECT_EQ(seen.all.min, 5);
+  EXPECT_EQ(seen.all.max, 10);
+  data.readable = {11};
+  EXPECT_EQ(test::must(measure_inputs(data, graph, {}))[0].all.mean, 11);
+  data.readable.clear();
+  EXPECT_EQ(measure_inputs(data, graph, {}).error().message, "'s0' is damaged");
+}
+
 TEST(InputCheck, RawPixelsWithoutAWordAreSuspicious) {
   EXPECT_EQ(check(kPixels, {1, 2, 2, 3}, "").warnings,
             (std::vector<std::string>{"input 'x' is fed values from 0 to 255 and the recipe has neither mean nor scale: the data look un-normalised"}));

@@ -23,4 +23,15 @@ Result<Sample> SampleStream::next() {
   return sample;
 }
 
+void warn_left_out(const Dataset& dataset, std::int64_t index, const Error& reason, Diagnostics& diagnostics) {
+  diagnostics.warn(fmt::format("sample '{}' is left out: {}", dataset.name_of(index), reason.message), reason.help, reason.where);
+}
+
+bool any_readable(const Dataset& dataset, std::int64_t first) {
+  for (std::int64_t i = first; i < dataset.size(); ++i) {
+    if (dataset.load(i)) return true;
+  }
+  return false;
+}
+
 }  // namespace narrow

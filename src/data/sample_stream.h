@@ -24,4 +24,9 @@ class SampleStream {
   std::vector<Result<Sample>> ahead_;
 };
 
+// Names a sample that cannot be read and is passed over, as every command does while others remain.
+void warn_left_out(const Dataset& dataset, std::int64_t index, const Error& reason, Diagnostics& diagnostics);
+// Can a sample from `first` on be read?
+bool any_readable(const Dataset& dataset, std::int64_t first);
+
 }  // namespace narrow

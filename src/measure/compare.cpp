@@ -291,8 +291,12 @@ Result<Comparison> compare_layers(const Graph& reference, const Graph& network, 
   const std::int64_t count = std::min(options.samples, dataset.size() - options.first);
   for (SampleStream stream(dataset, options.first, dataset.size()); !stream.done() && result.samples < options.samples;) {
     NARROW_TRY(check_cancelled());
+    const std::int64_t index = stream.index();
     Result<Sample> loaded = stream.next();
-    if (!loaded && (result.samples > 0 || !stream.done())) continue;  // calibration has named it
+    if (!loaded && (result.samples > 0 || !stream.done())) {
+      if (options.diagnostics != nullptr) warn_left_out(dataset, index, loaded.error(), *options.diagnostics);
+      continue;
+    }
     const Sample sample = NARROW_TRY(std::move(loaded));
     const std::vector<Tensor> expected = NARROW_TRY(run_reference.run(sample.inputs, [&](ValueId id, const Tensor& tensor) {
       if (const auto wanted = float_values.find(id); wanted != float_values.end()) keep_copy(tensor, wanted->second);

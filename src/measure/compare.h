@@ -53,6 +53,7 @@ struct CompareOptions {
   std::int64_t first = 0;
   std::int64_t samples = 8;             // at most
   std::int64_t output_samples = 0;      // of these, how many measure every layer's cost at the outputs
+  Diagnostics* diagnostics = nullptr;   // gets a warning for every sample that is passed over
 };
 
 // Warns of the first layer whose values are NaN or infinite in the network and not in the float graph.

@@ -30,7 +30,7 @@ Result<Evaluation> evaluate(const Dataset& dataset, const Task& task, const Shap
     const std::int64_t i = stream.index();
     const Result<Sample> sample = stream.next();
     if (!sample) {
-      diagnostics.warn(fmt::format("sample skipped: {}", sample.error().message), sample.error().help);
+      warn_left_out(dataset, i, sample.error(), diagnostics);
       ++result.skipped;
       continue;
     }
