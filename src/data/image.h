@@ -32,7 +32,8 @@ bool is_image_name(std::string_view path);
 // the contents. Errors name the file: unreadable, not an image, damaged, unreasonably large.
 Result<Image> decode_image(const std::string& path);
 Result<Image> decode_jpeg(std::span<const std::byte> bytes);        // image_jpeg.cpp; messages without the file name
-Result<Image> decode_png_or_bmp(std::span<const std::byte> bytes);  // image_png.cpp
+enum class Checksums { kVerify, kIgnore };                          // kIgnore: for fuzzers, which would hardly get past them
+Result<Image> decode_png_or_bmp(std::span<const std::byte> bytes, Checksums checksums = Checksums::kVerify);  // image_png.cpp
 
 // Luma of ITU-R 601 in 16-bit fixed point: (19595 R + 38470 G + 7471 B + 2^15) >> 16.
 Image to_gray(const Image& rgb);

@@ -111,6 +111,28 @@ TEST(Image, DamagedFilesAreNamed) {
   for (std::size_t length = 0; length + 3 < bmp.size(); ++length) EXPECT_NE(message(bmp.substr(0, length)), "no error") << length;
 }
 
+TEST(Image, OneFlippedBitInAPngIsNoticed) {
+  for (const std::string_view hex : {kPng4x3, kTransparentPng2x2, kGrayPng3x2}) {
+    const std::string png = from_hex(hex);
+    for (std::size_t at = 0; at < png.size(); ++at) {
+      for (int bit = 0; bit < 8; ++bit) {
+        std::string damaged = png;
+        damaged[at] = static_cast<char>(damaged[at] ^ 1 << bit);
+        EXPECT_FALSE(decode_png_or_bmp(std::as_bytes(std::span(damaged))).has_value()) << "byte " << at << ", bit " << bit;
+      }
+    }
+  }
+  std::string damaged = from_hex(kPng4x3);
+  damaged[50] = static_cast<char>(damaged[50] ^ 1);
+  EXPECT_EQ(decode_png_or_bmp(std::as_bytes(std::span(damaged))).error().message, "the file is damaged: the checksum of its part 'IDAT' differs");
+}
+
+TEST(Image, DamagedRemarksOfAPngDoNotMatter) {
+  std::string png = from_hex(kPng4x3);
+  png.insert(33, std::string("\0\0\0\x03tEXtk\0v\0\0\0\0", 15));  // behind the header; the checksum is wrong
+  EXPECT_EQ(decode_png_or_bmp(std::as_bytes(std::span(png)))->pixels, decoded(kPng4x3, "a.png").pixels);
+}
+
 TEST(Image, UnreasonablyLargeOnesAreNotDecoded) {
   const std::string odd = test::temporary_folder() + "/odd.bmp";
   std::ofstream(odd, std::ios::binary) << from_hex("424d2a040100000008050e01000038000000010ab76181d100800100092200b4b4b4");
