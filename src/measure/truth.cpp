@@ -17,12 +17,22 @@ std::string base_of(const std::string& name) { return std::filesystem::path(name
 
 Result<std::vector<std::int64_t>> labels_from_array(const Task& task, const Dataset& dataset) {
   const Tensor tensor = NARROW_TRY(read_npy(task.labels));
+  const Shape& shape = tensor.shape();
   if (is_float(tensor.dtype())) return error("labels '{}' are {}, wanted integers", task.labels, name_of(tensor.dtype())).with_help("give the class of every sample as a whole number");
+  if (std::count_if(shape.begin(), shape.end(), [](std::int64_t extent) { return extent != 1; }) > 1) {
+    return error("labels '{}' have shape {}, wanted one class for each sample: [{}]", task.labels, to_string(shape), dataset.total())
+        .with_help(shape.size() == 2 && shape[0] == dataset.total() ? "if a row holds ones and zeros, the class is where its one stands: numpy.argmax(labels, axis=1)" : "is this the file of labels?");
+  }
   std::vector<std::int64_t> labels = tensor.to_ints();
-  const auto wanted = static_cast<std::size_t>(task.first + dataset.size());
-  if (labels.size() < wanted) {
-    return error("labels '{}' hold {} entries, wanted one for each of the {} samples", task.labels, labels.size(), wanted)
-        .with_help("give the labels of this data set, or fewer samples with --samples");
+  const auto found = static_cast<std::int64_t>(labels.size()), wanted = task.first + dataset.size();
+  if (found < wanted || found > dataset.total()) {
+    return error("labels '{}' hold {} entries, wanted one for each of the {} samples", task.labels, found, found < wanted ? wanted : dataset.total())
+        .with_help(found < wanted ? "give the labels of this data set, or fewer samples with --samples" : "give the labels of this data set");
+  }
+  const auto negative = std::find_if(labels.begin(), labels.end(), [](std::int64_t label) { return label < 0; });
+  if (negative != labels.end()) {
+    return error("labels '{}' hold the class {} for sample {}, wanted 0 or more", task.labels, *negative, negative - labels.begin())
+        .with_help("classes are counted from 0; --label-offset shifts what the network answers");
   }
   labels.erase(labels.begin(), labels.begin() + task.first);
   labels.resize(static_cast<std::size_t>(dataset.size()));
@@ -30,7 +40,8 @@ Result<std::vector<std::int64_t>> labels_from_array(const Task& task, const Data
 }
 
 using LabelsByName = std::map<std::string, std::int64_t>;  // by file name without folders
-Result<LabelsByName> read_list(const std::string& file) {
+Result<LabelsByName> read_list(const Task& task) {
+  const std::string& file = task.labels;
   const std::string text = NARROW_TRY(read_file(file));
   LabelsByName by_name;
   int number = 0;
@@ -45,7 +56,15 @@ Result<LabelsByName> read_list(const std::string& file) {
     if (digits.empty() || code != std::errc() || end != digits.data() + digits.size()) {
       return error("a line of labels reads '{}', wanted \"FILE LABEL\"", trimmed).at({.file = file, .line = number, .text = {}}).with_help("one line for each sample, its class behind the file's name; or an .npy of integers");
     }
-    by_name[base_of(std::string(trim(trimmed.substr(0, space))))] = label;
+    const SourceSpan where{.file = file, .line = number, .text = {}};
+    if (label < 0 && task.kind == "classify") {
+      return error("a line of labels reads '{}', wanted a class of 0 or more", trimmed).at(where).with_help("classes are counted from 0; --label-offset shifts what the network answers");
+    }
+    const std::string name = base_of(std::string(trim(trimmed.substr(0, space))));
+    const auto [known, added] = by_name.emplace(name, label);
+    if (!added && known->second != label) {
+      return error("labels call '{}' both {} and {}", name, known->second, label).at(where).with_help("files are told apart by their names without folders: give each its own, or labels as an .npy in the order of the samples");
+    }
   }
   return by_name;
 }
@@ -53,7 +72,7 @@ Result<LabelsByName> read_list(const std::string& file) {
 // `name_of`: what the list calls a sample.
 template <typename NameOf>
 Result<std::vector<std::int64_t>> labels_from_list(const Task& task, const Dataset& dataset, const NameOf& name_of) {
-  const LabelsByName by_name = NARROW_TRY(read_list(task.labels));
+  const LabelsByName by_name = NARROW_TRY(read_list(task));
   std::vector<std::int64_t> labels;
   for (std::int64_t i = 0; i < dataset.size(); ++i) {
     const auto found = by_name.find(base_of(name_of(i)));

@@ -16,7 +16,7 @@ struct Task {
   std::string kind;               // classify, detect, anomaly
   std::string decoder;            // detect
   std::int64_t label_offset = 0;  // class = argmax + offset
-  // classify: an .npy of integers, one per sample of the whole data set, or a text file of lines "FILE LABEL"; anomaly: such lines
+  // classify: an .npy vector of integers of at least 0, one per sample of the whole data set, or a text file of lines "FILE LABEL"; anomaly: such lines
   // for the files, 0 for a normal one; detect: a folder of VOC annotations, NAME.xml beside every NAME.jpg. Empty: the answers of
   // the first network are held for true (its best class; its boxes that score at least 0.5), so that the others are measured by
   // their agreement with it.
@@ -31,8 +31,8 @@ struct Truth {
   std::vector<std::size_t> recordings;      // anomaly: samples of one file have the same number, counted from 0
 };
 
-// Reads the labels of all samples at once, so that a missing one is reported before work is done. Errors: no labels, too few, a line
-// or file that is missing or damaged; for anomalies, recordings of one kind only.
+// Reads the labels of all samples at once, so that a missing one is reported before work is done. Errors: no labels, too few or
+// too many, no classes, a line or file that is missing or damaged; for anomalies, recordings of one kind only.
 Result<std::shared_ptr<Truth>> read_truth(const Task& task, const Dataset& dataset);
 
 }  // namespace narrow
