@@ -120,6 +120,28 @@ TEST_F(Commands, StopAfterWritesNothing) {
   good("compile net.onnx --stop-after simplify -q");  // needs no data
 }
 
+TEST_F(Commands, StopAfterTellsWhatIsKnown) {
+  const auto keys = [&](const std::string& phase) {
+    std::string names;
+    const Json known = json("compile net.onnx --data data.npy --samples 8 -q --json --stop-after " + phase);
+    EXPECT_EQ(known.find("stopped_after")->as_string(), phase);
+    EXPECT_EQ(known.find("model")->find("parameters")->as_int(), 341);
+    for (const auto& [key, value] : known.members()) names += key + " ";
+    return names;
+  };
+  EXPECT_EQ(keys("import"), "stopped_after model target recipe warnings times ");
+  EXPECT_EQ(keys("simplify"), "stopped_after model target recipe initiative warnings times ");
+  EXPECT_EQ(keys("calibrate"), "stopped_after model target recipe initiative calibrated_on data warnings times ");
+  EXPECT_EQ(keys("plan"), "stopped_after model target recipe initiative calibrated_on data coverage warnings times ");
+  EXPECT_EQ(keys("lower"), keys("plan"));
+  EXPECT_EQ(keys("compare"), "stopped_after model target recipe initiative calibrated_on data coverage accuracy layers worst histograms findings warnings times ");
+  const Json planned = json("compile net.onnx --data data.npy --samples 8 -q --json --stop-after plan");
+  EXPECT_EQ(planned.find("calibrated_on")->as_int(), 8);
+  EXPECT_EQ(planned.find("coverage")->find("integer")->as_int(), 6);
+  EXPECT_EQ(planned.find("times")->items().size(), 4U);
+  EXPECT_EQ(json("compile net.onnx --data data.npy --samples 8 -q --json --stop-after pack").find("stopped_after"), nullptr);
+}
+
 TEST_F(Commands, RunInEveryArithmetic) {
   compile();
   const Json real = json("run net.onnx --input data.npy --samples 2 --json");

@@ -7,16 +7,19 @@ namespace narrow::cli {
 
 Status run(const CompileCommand& command) {
   NARROW_TRY(check_comparison_gates(command.gates));  // before the minutes that a compilation may take
-  if (!command.gates.empty() && (command.options.compare_samples <= 0 || command.options.data.empty())) {
-    return error("--min-metric needs a comparison, and nothing would be compared").with_help("give --data, and --compare-samples of at least 1").with_exit_code(ExitCode::kUsage);
+  const std::string& last = command.options.stop_after;
+  const bool early = !last.empty() && last != "compare" && last != "pack";
+  if (!command.gates.empty() && (command.options.compare_samples <= 0 || command.options.data.empty() || early)) {
+    return error("--min-metric needs a comparison, and nothing would be compared")
+        .with_help(early ? fmt::format("leave --stop-after {} out", last) : "give --data, and --compare-samples of at least 1")
+        .with_exit_code(ExitCode::kUsage);
   }
   Progress progress(static_cast<int>(kPhases.size()), command.common.quiet);
   const CompileResult result = NARROW_TRY(compile(command.options, progress));
   print_diagnostics(result.diagnostics, command.common);
-  if (result.report.is_null()) return {};  // --stop-after
   if (command.common.json) {
     NARROW_TRY(print_result(result.report.dump() + "\n"));
-  } else {
+  } else if (result.report.find("stopped_after") == nullptr) {
     std::string text = summary_text(result.report, {.rows = command.common.verbose ? SIZE_MAX : 12});
     if (!command.options.output.empty()) {
       const ProductPaths paths = product_paths(command.options.output);

@@ -63,14 +63,18 @@ Status run(const EvalCommand& command) {
   std::vector<const Network*> all;
   for (const Network& network : networks) all.push_back(&network);
   const Recipe recipe = NARROW_TRY(recipe_for(command.data, all));
-  const auto dataset = NARROW_TRY(open_data(command.data, networks[0].graph, recipe));
-  NARROW_TRY(look_at(*dataset, all, recipe, progress, diagnostics));
-
   const Task task{.kind = !command.task.empty() ? command.task : recipe.eval.task.empty() ? "classify" : recipe.eval.task,
                   .decoder = !command.decoder.empty() ? command.decoder : recipe.eval.decoder,
                   .label_offset = command.label_offset.value_or(recipe.eval.label_offset),
                   .labels = command.labels,
                   .first = command.data.first};
+  const Graph& gated = networks.back().graph;
+  if (const auto names = metric_names(task, gated.outputs().empty() ? Shape{} : gated.value(gated.outputs()[0]).shape); !names.empty()) {
+    NARROW_TRY(check_gate_names(command.gates, names, fmt::format(" of task '{}'", task.kind)));
+  }
+  const auto dataset = NARROW_TRY(open_data(command.data, networks[0].graph, recipe));
+  NARROW_TRY(look_at(*dataset, all, recipe, progress, diagnostics));
+
   std::vector<Executor> executors;
   for (const Network& network : networks) executors.emplace_back(network.graph);
   std::vector<Contender> contenders;

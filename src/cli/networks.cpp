@@ -75,10 +75,10 @@ Status print_result(const std::string& result) {
   return {};
 }
 
-Status check_gate_names(const std::vector<Gate>& gates, const std::vector<std::string>& names) {
+Status check_gate_names(const std::vector<Gate>& gates, const std::vector<std::string>& names, const std::string& whose) {
   for (const Gate& gate : gates) {
     if (std::any_of(names.begin(), names.end(), [&](const std::string& name) { return lower_case(name) == lower_case(gate.metric); })) continue;
-    return error("unknown metric '{}' in --min-metric, wanted one of {}", gate.metric, join(names, ", ")).with_help(did_you_mean(gate.metric, names)).with_exit_code(ExitCode::kUsage);
+    return error("unknown metric '{}'{} in --min-metric, wanted {}{}", gate.metric, whose, names.size() > 1 ? "one of " : "", join(names, ", ")).with_help(did_you_mean(gate.metric, names)).with_exit_code(ExitCode::kUsage);
   }
   return {};
 }

@@ -41,8 +41,8 @@ void print_diagnostics(const Diagnostics& diagnostics, const Common& common);
 // Prints text, or the JSON when wanted, on stdout. Error when stdout cannot be written (disk full).
 Status print_result(const std::string& text);
 
-// kUsage for a metric that is not among `known`: asked before minutes are spent.
-Status check_gate_names(const std::vector<Gate>& gates, const std::vector<std::string>& known);
+// kUsage for a metric that is not among `known`: asked before minutes are spent. `whose` follows its name in the message.
+Status check_gate_names(const std::vector<Gate>& gates, const std::vector<std::string>& known, const std::string& whose = {});
 // ExitCode::kGateFailed naming metric, found and wanted; kUsage for a metric that is not among `known`.
 Status check_gates(const std::vector<Gate>& gates, const std::vector<std::pair<std::string, double>>& known);
 // Of a comparison of outputs. The names alone can be checked beforehand.

@@ -87,6 +87,27 @@ TEST(Usage, GatesAreReadBeforeAnythingIsRun) {
             "error: unknown metric 'top-7' in --min-metric, wanted one of top-1, top-5, mAP@.5, AUC\n  help: did you mean 'top-1' or 'top-5'?\n");
 }
 
+TEST(Usage, GatesThatTheTaskDoesNotGiveAreRefusedBeforeTheRun) {
+  const Scene scene = Scene::ready();  // five classes: no top-5
+  scene.write("anomaly.yaml", "eval: {task: anomaly}\n");
+  const auto refused = [&](const std::string& arguments, const std::string& message) {
+    const Outcome outcome = scene.narrow("eval net.onnx --data data.npy --labels missing.npy " + arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << arguments;
+    EXPECT_EQ(outcome.out, "") << arguments;
+    EXPECT_TRUE(outcome.err.starts_with(message)) << outcome.err;
+  };
+  refused("--min-metric mAP@.5=0.5", "error: unknown metric 'mAP@.5' of task 'classify' in --min-metric, wanted top-1\n");
+  refused("--min-metric top-5=0.5", "error: unknown metric 'top-5' of task 'classify' in --min-metric, wanted top-1\n");
+  refused("--task detect --decoder yolox --min-metric top-1=50", "error: unknown metric 'top-1' of task 'detect' in --min-metric, wanted mAP@.5\n");
+  refused("-c anomaly.yaml --min-metric mAP@.5=0.5", "error: unknown metric 'mAP@.5' of task 'anomaly' in --min-metric, wanted AUC\n");
+  for (const char* phase : {"import", "calibrate", "lower"}) {
+    const Outcome early = scene.narrow(std::string("compile net.onnx --data data.npy --min-metric sqnr=10 --stop-after ") + phase);
+    EXPECT_EQ(early.exit_code, 2) << phase;
+    EXPECT_EQ(early.err, "error: --min-metric needs a comparison, and nothing would be compared\n  help: leave --stop-after " + std::string(phase) + " out\n");
+  }
+  EXPECT_EQ(scene.narrow("compile net.onnx --data data.npy -q --min-metric sqnr=99 --stop-after compare").exit_code, 3);
+}
+
 TEST(Usage, HelpHasExamplesAndGoesToStdout) {
   const Scene scene;
   const Outcome all = scene.narrow("--help");

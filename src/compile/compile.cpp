@@ -143,6 +143,63 @@ std::string describe(const Comparison& comparison, const CompileResult& result) 
   return fmt::format("output {:.1f} dB on {}", comparison.lowest_output_sqnr(), result.compared_on);
 }
 
+// Of a compilation that stopped after `phase`: the keys of the report without those that later phases would have filled.
+Json known_after(const std::string& phase, const Json& report) {
+  constexpr std::pair<std::string_view, std::string_view> kSince[] = {
+      {"model", "import"}, {"target", "import"}, {"recipe", "import"}, {"initiative", "simplify"}, {"calibrated_on", "calibrate"}, {"data", "calibrate"}, {"coverage", "plan"}, {"accuracy", "compare"},
+      {"layers", "compare"}, {"worst", "compare"}, {"histograms", "compare"}, {"findings", "compare"}, {"tried", "compare"}, {"warnings", "import"}, {"times", "import"}};
+  const auto number = [](std::string_view name) { return std::find(kPhases.begin(), kPhases.end(), name); };
+  Json known = Json::object();
+  known["stopped_after"] = phase;
+  for (const auto& [key, since] : kSince) {
+    const Json* value = report.find(key);
+    if (value != nullptr && number(since) <= number(phase)) known[key] = *value;
+  }
+  return known;
+}
+
+Status go(const CompileOptions& options, Progress& progress, CompileResult& result) {
+  NARROW_TRY(check_options(options));
+  std::optional<Plan> given;
+  NARROW_TRY(read_wishes(options, result, given));
+  Path path(options, progress);
+
+  result.graph = NARROW_TRY(import_onnx(options.model, {.input_shapes = options.input_shapes}, result.diagnostics));
+  if (NARROW_TRY(path.done(Path::describe(result.graph), "graph", [&] { return Path::print(result.graph); }))) return {};
+
+  result.passes = NARROW_TRY(run_passes(result.graph, {.disabled = options.disabled_passes}));
+  if (NARROW_TRY(path.done(Path::describe(result.passes), "graph", [&] { return Path::print(result.graph); }))) return {};
+
+  if (given) NARROW_TRY(accept_plan(*given, result.graph, result.target, result.diagnostics));  // before any data are read
+  std::unique_ptr<Dataset> dataset;
+  if (!options.data.empty()) dataset = NARROW_TRY(open_dataset({.paths = options.data}, result.graph, result.recipe));
+  if (dataset && !options.output.empty()) NARROW_TRY(check_products_apart(options.output, dataset->files()));
+  if (dataset) NARROW_TRY(look_at(*dataset, result));
+  for (const std::string& line : result.data) progress.say(line);
+  result.stats = NARROW_TRY(statistics(options, result, dataset.get(), progress, result.diagnostics));
+  if (NARROW_TRY(path.done(fmt::format("{} samples, {} values", result.stats.samples, result.stats.values.size()), "stats",
+                           [&] { return result.stats.to_json().dump(-1); }))) return {};
+
+  result.plan = given ? *given : NARROW_TRY(make_plan(result.graph, result.stats, result.recipe, result.target, result.diagnostics));
+  if (NARROW_TRY(path.done(fmt::format("{} activations, {} constants, {} float islands", result.plan.activations.size(), result.plan.constants.size(), result.plan.islands.size()),
+                           "plan", [&] { return result.plan.to_text(); }))) return {};
+
+  result.network = NARROW_TRY(lower(result.graph, result.plan, result.target));
+  if (NARROW_TRY(path.done(Path::describe(result.network), "graph", [&] { return Path::print(result.network); }))) return {};
+
+  result.comparison = NARROW_TRY(compare(options, result, dataset.get(), progress));
+  result.advice = NARROW_TRY(advise(options, result, dataset.get()));
+  if (NARROW_TRY(path.done(describe(result.comparison, result), "json", [&] { return comparison_json(result.comparison).dump(); }))) return {};
+
+  NARROW_TRY(check_cancelled());
+  result.report = tell(options, result, progress, 0);
+  const std::string artifact = pack(result, std::filesystem::path(options.model).stem().string());
+  result.report = tell(options, result, progress, artifact.size());
+  if (!options.output.empty()) NARROW_TRY(write_products(result, artifact, options.output));
+  NARROW_TRY(path.done(options.output.empty() ? human_bytes(static_cast<double>(artifact.size())) : product_paths(options.output).artifact));
+  return {};
+}
+
 }  // namespace
 
 Result<Graph> load_float_graph(const std::string& model, const std::map<std::string, Shape>& input_shapes, Diagnostics& diagnostics) {
@@ -153,44 +210,8 @@ Result<Graph> load_float_graph(const std::string& model, const std::map<std::str
 
 Result<CompileResult> compile(const CompileOptions& options, Progress& progress) {
   CompileResult result;
-  NARROW_TRY(check_options(options));
-  std::optional<Plan> given;
-  NARROW_TRY(read_wishes(options, result, given));
-  Path path(options, progress);
-
-  result.graph = NARROW_TRY(import_onnx(options.model, {.input_shapes = options.input_shapes}, result.diagnostics));
-  if (NARROW_TRY(path.done(Path::describe(result.graph), "graph", [&] { return Path::print(result.graph); }))) return result;
-
-  result.passes = NARROW_TRY(run_passes(result.graph, {.disabled = options.disabled_passes}));
-  if (NARROW_TRY(path.done(Path::describe(result.passes), "graph", [&] { return Path::print(result.graph); }))) return result;
-
-  if (given) NARROW_TRY(accept_plan(*given, result.graph, result.target, result.diagnostics));  // before any data are read
-  std::unique_ptr<Dataset> dataset;
-  if (!options.data.empty()) dataset = NARROW_TRY(open_dataset({.paths = options.data}, result.graph, result.recipe));
-  if (dataset && !options.output.empty()) NARROW_TRY(check_products_apart(options.output, dataset->files()));
-  if (dataset) NARROW_TRY(look_at(*dataset, result));
-  for (const std::string& line : result.data) progress.say(line);
-  result.stats = NARROW_TRY(statistics(options, result, dataset.get(), progress, result.diagnostics));
-  if (NARROW_TRY(path.done(fmt::format("{} samples, {} values", result.stats.samples, result.stats.values.size()), "stats",
-                           [&] { return result.stats.to_json().dump(-1); }))) return result;
-
-  result.plan = given ? *given : NARROW_TRY(make_plan(result.graph, result.stats, result.recipe, result.target, result.diagnostics));
-  if (NARROW_TRY(path.done(fmt::format("{} activations, {} constants, {} float islands", result.plan.activations.size(), result.plan.constants.size(), result.plan.islands.size()),
-                           "plan", [&] { return result.plan.to_text(); }))) return result;
-
-  result.network = NARROW_TRY(lower(result.graph, result.plan, result.target));
-  if (NARROW_TRY(path.done(Path::describe(result.network), "graph", [&] { return Path::print(result.network); }))) return result;
-
-  result.comparison = NARROW_TRY(compare(options, result, dataset.get(), progress));
-  result.advice = NARROW_TRY(advise(options, result, dataset.get()));
-  if (NARROW_TRY(path.done(describe(result.comparison, result), "json", [&] { return comparison_json(result.comparison).dump(); }))) return result;
-
-  NARROW_TRY(check_cancelled());
-  result.report = tell(options, result, progress, 0);
-  const std::string artifact = pack(result, std::filesystem::path(options.model).stem().string());
-  result.report = tell(options, result, progress, artifact.size());
-  if (!options.output.empty()) NARROW_TRY(write_products(result, artifact, options.output));
-  NARROW_TRY(path.done(options.output.empty() ? human_bytes(static_cast<double>(artifact.size())) : product_paths(options.output).artifact));
+  NARROW_TRY(go(options, progress, result));
+  if (result.report.is_null()) result.report = known_after(options.stop_after, tell(options, result, progress, 0));
   return result;
 }
 

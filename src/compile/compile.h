@@ -58,7 +58,7 @@ struct CompileResult {
   std::string compared_on;
   Advice advice;                                // what hurts, what to do, and on request what that brings
   std::vector<std::string> data;                // how files became inputs, and what those look like
-  Json report;                                  // of a finished compilation (report/json.h)
+  Json report;                                  // report/json.h; of one that stopped early what is known by then, and "stopped_after"
   std::vector<std::string> products;            // files written
   Diagnostics diagnostics;
 };

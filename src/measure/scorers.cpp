@@ -10,6 +10,8 @@ namespace {
 
 constexpr double kSuppressionIou = 0.45;
 
+bool has_top5(std::int64_t classes) { return classes > 5; }
+
 class ClassificationScorer : public Scorer {
  public:
   ClassificationScorer(const Task& task, std::shared_ptr<const Truth> truth) : truth_(std::move(truth)), offset_(task.label_offset) {}
@@ -26,7 +28,7 @@ class ClassificationScorer : public Scorer {
   }
   std::vector<Metric> metrics() const override {
     std::vector<Metric> all{{"top-1", score_.top1(), "%"}};
-    if (classes_ > 5) all.push_back({"top-5", score_.top5(), "%"});
+    if (has_top5(classes_)) all.push_back({"top-5", score_.top5(), "%"});
     return all;
   }
 
@@ -113,6 +115,13 @@ class AnomalyScorer : public Scorer {
 };
 
 }  // namespace
+
+std::vector<std::string> metric_names(const Task& task, const Shape& first_output) {
+  if (task.kind == "detect") return {"mAP@.5"};
+  if (task.kind == "anomaly") return {"AUC"};
+  if (task.kind != "classify") return {};
+  return has_top5(element_count(first_output)) ? std::vector<std::string>{"top-1", "top-5"} : std::vector<std::string>{"top-1"};
+}
 
 bool teaches(const Task& task) { return task.kind != "anomaly"; }
 

@@ -32,6 +32,8 @@ class Scorer {
   virtual std::vector<Metric> metrics() const = 0;  // the first is the one that gates compare
 };
 
+// Names of the metrics that the task gives for networks with such a first output; none for an unknown task.
+std::vector<std::string> metric_names(const Task& task, const Shape& first_output);
 // Can the answers of a network stand in for labels?
 bool teaches(const Task& task);
 // input_shape: of the network's first input. Errors: unknown task or decoder, an input that does not fit.
