@@ -214,7 +214,7 @@ Spread spread_of(const ValueStats& stats, double tail) {
   return spread;
 }
 
-std::string Finding::advice() const { return wishes.empty() ? std::string() : fmt::format("in the recipe, layers: [{}]", wishes[0]); }
+std::string Finding::advice() const { return wishes.empty() ? std::string() : wishes[0]; }
 
 std::vector<std::string> damaged_layers(const Comparison& comparison, std::size_t worst) {
   std::vector<std::string> names;

@@ -19,7 +19,7 @@ struct Finding {
   std::string why;                   // "12.0 % of the values are clipped: ..."
   std::vector<std::string> wishes;   // entries of the recipe's `layers`, the likeliest remedy first; empty: none is known
   std::optional<double> output_db = std::nullopt;  // of the outputs with wishes[0], once tried
-  std::string advice() const;        // "in the recipe, layers: [...]"; empty without a wish
+  std::string advice() const;        // the first wish; empty without one
   bool operator==(const Finding&) const = default;
 };
 

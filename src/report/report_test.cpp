@@ -113,6 +113,7 @@ TEST(Report, JsonHoldsTheFactsAndReadsBack) {
   for (const Json& n : report.find("histograms")->items()[0].find("counts")->items()) counted += n.as_int();
   EXPECT_EQ(counted, 1022);
   EXPECT_EQ(report.find("initiative")->items().size(), 2U);
+  EXPECT_EQ(report.find("findings")->items()[0].find("advice")->as_string(), "{match: \"a\", calibration: max}") << "an entry of the recipe's 'layers'";
   EXPECT_EQ(report.find("warnings")->items()[0].as_string(), "data look un-normalised (divide by 255)");
 }
 

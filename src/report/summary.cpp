@@ -141,7 +141,7 @@ std::string advice_text(const Json& report) {
     shown.push_back(remedy);
     text += fmt::format("{}: {}\n", word(finding, "layer"), word(finding, "why"));
     if (word(finding, "advice").empty()) continue;
-    text += fmt::format("  try: {}", word(finding, "advice"));
+    text += fmt::format("  try: in the recipe, layers: [{}]", word(finding, "advice"));
     if (tried != nullptr && brings != nullptr) {
       const Json* found = finding.find("helps");
       const bool helps = found == nullptr || found->as_bool();
