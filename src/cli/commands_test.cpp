@@ -306,6 +306,13 @@ TEST_F(Commands, InspectKnowsEveryFile) {
   EXPECT_EQ(first_line("net.plan"), "net.plan: plan");
   EXPECT_EQ(first_line("net.report.json"), "net.report.json: report");
   EXPECT_EQ(first_line("dump/3-calibrate.stats"), "dump/3-calibrate.stats: statistics");
+  for (const std::string dump : {"dump/1-import.graph", "dump/2-simplify.graph", "dump/5-lower.graph"}) EXPECT_EQ(first_line(dump), dump + ": graph");
+  EXPECT_NE(good("inspect dump/1-import.graph").out.find("\nconstants 1.4 kB\n"), std::string::npos) << good("inspect dump/1-import.graph").out;
+  EXPECT_EQ(first_line("dump/4-plan.plan"), "dump/4-plan.plan: plan");
+  EXPECT_EQ(first_line("dump/6-compare.json"), "dump/6-compare.json: comparison");
+  EXPECT_EQ(json("inspect dump/6-compare.json --json").find("layers")->items().size(), 6U);
+  scene.write("compared.json", good("compare net.onnx net.narrow --data data.npy --samples 3 -q --json").out);
+  EXPECT_TRUE(good("inspect compared.json").out.starts_with("compared.json: comparison\nsamples   3\nlayer "));
   EXPECT_EQ(first_line("data.npy"), "data.npy: array");
   EXPECT_EQ(first_line("recipe.yaml"), "recipe.yaml: recipe");
   EXPECT_EQ(first_line(test::source_folder() + "/targets/ort.yaml"), test::source_folder() + "/targets/ort.yaml: target");
@@ -313,6 +320,21 @@ TEST_F(Commands, InspectKnowsEveryFile) {
   const Outcome nothing = scene.narrow("inspect nothing.bin");
   EXPECT_EQ(nothing.exit_code, 1);
   EXPECT_TRUE(nothing.err.starts_with("error: cannot open 'nothing.bin'")) << nothing.err;
+}
+
+TEST_F(Commands, OutStandsForItsArtifactElseItsPlan) {
+  compile();
+  std::filesystem::create_directory(scene.path("net"));  // is no file
+  EXPECT_EQ(good("explain net").out, good("explain net.narrow").out);
+  EXPECT_EQ(split(good("inspect net").out, '\n')[0], "net.narrow: artifact");
+  std::filesystem::remove(scene.path("net.narrow"));
+  EXPECT_EQ(good("explain net gemm").out, good("explain net.plan gemm").out);
+  EXPECT_EQ(split(good("inspect net").out, '\n')[0], "net.plan: plan");
+  for (const char* command : {"explain", "inspect"}) {
+    const Outcome nothing = scene.narrow(std::string(command) + " nothing");
+    EXPECT_EQ(nothing.exit_code, 1) << command;
+    EXPECT_TRUE(nothing.err.starts_with("error: cannot open 'nothing': No such file or directory\n")) << nothing.err;
+  }
 }
 
 TEST_F(Commands, InspectNamesWhatItKnowsWhenAFileIsNone) {

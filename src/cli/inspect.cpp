@@ -6,6 +6,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/networks.h"
+#include "compile/products.h"
 #include "data/npz.h"
 #include "graph/text.h"
 #include "plan/plan.h"
@@ -142,7 +143,8 @@ Status show_json(const InspectCommand& command, const std::string& text) {
     for (const ValueStats& v : stats.values) table.add_row({v.value, fmt::format("{:.6g}", v.min), fmt::format("{:.6g}", v.max), fmt::format("{}", v.channel_min.size()), fmt::format("{}", v.elements)});
     return show(command, "statistics", json, fmt::format("samples   {}\n", stats.samples) + table.to_string());
   }
-  return error("'{}' is JSON, but neither a report nor statistics of narrow", command.file).with_help("give OUT.report.json, or 3-calibrate.stats of --dump-dir");
+  if (json.find("narrow_comparison") != nullptr) return show(command, "comparison", json, NARROW_TRY(comparison_text(json, command.file)));
+  return error("'{}' is JSON, but neither a report nor statistics nor a comparison of narrow", command.file).with_help("give OUT.report.json, or 3-calibrate.stats or 6-compare.json of --dump-dir");
 }
 
 Status unknown(const InspectCommand& command) {
@@ -152,7 +154,7 @@ Status unknown(const InspectCommand& command) {
 // Text files: a plan, a graph, else YAML of a target or a recipe.
 Status show_text(const InspectCommand& command, const std::string& text) {
   if (trim(text).starts_with("graph ")) {
-    const Graph graph = NARROW_TRY(parse_graph(text, {.file = command.file}));
+    const Graph graph = NARROW_TRY(parse_graph(text, {.file = command.file, .elided = true}));
     return show(command, "graph", graph_json(graph, command.layers), graph_text(graph, command.layers));
   }
   if (const Result<Plan> plan = Plan::from_text(text, command.file)) {
@@ -192,7 +194,9 @@ bool is_text(std::string_view bytes) {
 
 }  // namespace
 
-Status run(const InspectCommand& command) {
+Status run(const InspectCommand& asked) {
+  InspectCommand command = asked;
+  command.file = product_at(asked.file);
   if (is_artifact(command.file)) return show_artifact(command);
   const std::string bytes = NARROW_TRY(read_file(command.file));
   if (bytes.starts_with("\x93NUMPY")) return show_arrays(command, "array", {{"array", NARROW_TRY(read_npy(command.file))}});

@@ -182,15 +182,15 @@ Result<std::optional<Command>> parse_command_line(int argc, const char* const* a
   add_common(compare_app, compare.common);
 
   InspectCommand inspect;
-  CLI::App* inspect_app = app.add_subcommand("inspect", "what is in a file: model, artifact, plan, statistics, report, target, recipe, graph, array");
-  inspect_app->add_option("file", inspect.file, "any file that narrow reads or writes")->required();
+  CLI::App* inspect_app = app.add_subcommand("inspect", "what is in a file: model, artifact, plan, statistics, report, comparison, target, recipe, graph, array");
+  inspect_app->add_option("file", inspect.file, "any file that narrow reads or writes, or OUT")->required();
   inspect_app->add_flag("--layers", inspect.layers, "list every layer");
   inspect_app->footer("example:\n  narrow inspect net.onnx --layers");
   add_common(inspect_app, inspect.common);
 
   ExplainCommand explain;
   CLI::App* explain_app = app.add_subcommand("explain", "who decided these numbers");
-  explain_app->add_option("file", explain.file, "artifact or plan")->required();
+  explain_app->add_option("file", explain.file, "artifact, plan or OUT")->required();
   explain_app->add_option("layer", explain.layer, "name or pattern of a layer or value");
   explain_app->footer("example:\n  narrow explain net.narrow 'conv_1*'");
   add_common(explain_app, explain.common);

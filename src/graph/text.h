@@ -42,6 +42,7 @@ struct ParseOptions {
   std::string file = "graph";                  // for messages
   std::span<const std::byte> blob = {};        // what @offset refers to; constants view it
   std::shared_ptr<const void> keep_alive = {}; // owner of the blob
+  bool elided = false;                         // take zeros for data that were not printed, instead of an error
   // Called for every node as soon as it is appended; `typed` says that the text gave all of its output types. Sets what
   // is missing and may refuse the node. Without it, missing types are errors.
   std::function<Status(Graph& graph, NodeId node, bool typed)> infer = {};

@@ -107,6 +107,18 @@ TEST(GraphText, OperandsMayBeDeclaredInPlace) {
   EXPECT_EQ(graph.node(graph.find_node("y")).attrs.get_floats("b"), (std::vector<double>{1, 2.5}));
 }
 
+TEST(GraphText, DataThatWereNotPrintedAreZerosOnRequest) {
+  const Graph graph = test::must(parse_graph("const %c: f32[2,3] = rand(1) in %x: f32[2,3] %y: f32[2,3] = Add(%x, %c) out %y"));
+  const std::string text = print_graph(graph, {.max_inline_elements = 3});
+  EXPECT_EQ(parse_graph(text).error().message, "the data of this constant were not printed");
+  const Graph back = test::must(parse_graph(text, {.elided = true}));
+  const Tensor& constant = back.value(back.find_value("c")).constant;
+  EXPECT_EQ(constant.shape(), (Shape{2, 3}));
+  for (const float x : constant.span<float>()) EXPECT_EQ(x, 0);
+  EXPECT_EQ(back.order().size(), 1U);
+  for (const char* damaged : {"const %c: f32[2] = elided", "const %c: f32[2] = elided(0123", "const %c: f32[1048576,1048576] = elided(0)"}) EXPECT_FALSE(parse_graph(damaged, {.elided = true}).has_value()) << damaged;
+}
+
 TEST(GraphText, ErrorsNameThePlace) {
   struct Case { const char* text; const char* message; int line; int column; };
   const Case cases[] = {

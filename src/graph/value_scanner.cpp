@@ -148,6 +148,16 @@ Result<Tensor> ValueScanner::stored(const TensorType& t) {
   return Tensor::view(t.dtype, t.shape, const_cast<std::byte*>(data), options_.keep_alive);
 }
 
+Result<Tensor> ValueScanner::elided(const TensorType& t) {
+  const std::size_t begin = at_;
+  if (element_count(t.shape) > kMaxGenerated) return fail(begin, "the elided constant is too large", "at most 2^28 elements");
+  take_word("elided");
+  NARROW_TRY(expect('('));
+  while (at_ < text_.size() && text_[at_] != ')') ++at_;
+  NARROW_TRY(expect(')'));
+  return Tensor::zeros(t.dtype, t.shape);
+}
+
 Result<Tensor> ValueScanner::contents(const TensorType& t) {
   if (take('@')) return stored(t);
   if (take('{')) {
@@ -157,7 +167,10 @@ Result<Tensor> ValueScanner::contents(const TensorType& t) {
   }
   if (take_word("rand")) return generated(t, true);
   if (take_word("fill")) return generated(t, false);
-  if (peek_word() == "elided") return fail(at_, "the data of this constant were not printed", "print the graph with its data");
+  if (peek_word() == "elided") {
+    if (!options_.elided) return fail(at_, "the data of this constant were not printed", "print the graph with its data");
+    return elided(t);
+  }
   return fail(at_, fmt::format("found {}, wanted the data: {{...}}, @offset, rand(seed) or fill(value)", found()));
 }
 

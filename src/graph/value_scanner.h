@@ -19,6 +19,7 @@ class ValueScanner : protected GraphScanner {
  private:
   template <typename T>
   Status list(Tensor& tensor);
+  Result<Tensor> elided(const TensorType& t);
   Result<Tensor> generated(const TensorType& t, bool random);
   Result<Tensor> stored(const TensorType& t);
 };

@@ -141,10 +141,7 @@ Json coverage_json(const ReportInput& in) {
   return coverage;
 }
 
-Json accuracy_json(const Comparison& comparison, const std::string& compared_on) {
-  Json accuracy = Json::object();
-  accuracy["samples"] = comparison.samples;
-  accuracy["compared_on"] = compared_on;
+Json outputs_json(const Comparison& comparison) {
   Json outputs = Json::array();
   for (const OutputComparison& output : comparison.outputs) {
     Json entry = metrics_json(output.metrics);
@@ -152,7 +149,14 @@ Json accuracy_json(const Comparison& comparison, const std::string& compared_on)
     if (output.scores) entry["same_argmax"] = output.same_argmax;
     outputs.push_back(std::move(entry));
   }
-  accuracy["outputs"] = std::move(outputs);
+  return outputs;
+}
+
+Json accuracy_json(const Comparison& comparison, const std::string& compared_on) {
+  Json accuracy = Json::object();
+  accuracy["samples"] = comparison.samples;
+  accuracy["compared_on"] = compared_on;
+  accuracy["outputs"] = outputs_json(comparison);
   return accuracy;
 }
 
@@ -178,7 +182,10 @@ Json metrics_json(const ErrorMetrics& metrics) {
 }
 
 Json comparison_json(const Comparison& comparison) {
-  Json json = accuracy_json(comparison, {});
+  Json json = Json::object();
+  json["narrow_comparison"] = kFormat;
+  json["samples"] = comparison.samples;
+  json["outputs"] = outputs_json(comparison);
   Json layers = Json::array();
   for (const LayerComparison& layer : comparison.layers) {
     Json entry = Json::object();

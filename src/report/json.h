@@ -42,6 +42,6 @@ Status verify_report(const Json& json, const std::string& file);
 
 // One measured pair of numbers as in the report; infinite SQNR (no difference) is null.
 Json metrics_json(const ErrorMetrics& metrics);
-Json comparison_json(const Comparison& comparison);  // for `narrow compare --json`
+Json comparison_json(const Comparison& comparison);  // for `narrow compare --json` and dumps
 
 }  // namespace narrow

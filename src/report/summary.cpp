@@ -210,4 +210,23 @@ std::string summary_text(const Json& report, const SummaryOptions& options) {
   return text;
 }
 
+Result<std::string> comparison_text(const Json& comparison, const std::string& file) {
+  for (const char* key : {"outputs", "layers"}) {
+    if (const Json* list = comparison.find(key); list == nullptr || !list->is_array()) return error("comparison '{}' lacks '{}'", file, key).with_help("compare again");
+  }
+  const auto db = [](const Json& entry, std::string_view view) {
+    const Json* metrics = entry.find(view);
+    return metrics == nullptr ? std::string() : decibels(metrics->find("sqnr_db"));
+  };
+  Table layers({{"layer"}, {"type"}, {"params"}, {"alone dB", Align::kRight}, {"total dB", Align::kRight}, {"clipped %", Align::kRight}});
+  for (const Json& layer : comparison.find("layers")->items()) {
+    layers.add_row({word(layer, "name"), word(layer, "op"), word(layer, "params"), db(layer, "isolated"), db(layer, "cumulative"), fmt::format("{:.2f}", 100 * number(layer, "clipped"))});
+  }
+  Table outputs({{"output"}, {"total dB", Align::kRight}, {"cosine", Align::kRight}, {"max |d|", Align::kRight}});
+  for (const Json& output : comparison.find("outputs")->items()) {
+    outputs.add_row({word(output, "name"), decibels(output.find("sqnr_db")), fmt::format("{:.5f}", number(output, "cosine")), fmt::format("{:.4g}", number(output, "max_abs"))});
+  }
+  return fmt::format("samples   {}\n", static_cast<std::int64_t>(number(comparison, "samples"))) + layers.to_string() + "\n" + outputs.to_string();
+}
+
 }  // namespace narrow
