@@ -1,6 +1,7 @@
 #include "model/onnx_tensors.h"
 
 #include <bit>
+#include <charconv>
 #include <cstring>
 
 namespace narrow {
@@ -133,9 +134,13 @@ Result<Tensor> TensorReader::external(const onnx::TensorProto& proto, const Shap
   std::string location;
   std::uint64_t offset = 0, length = wanted;
   for (const auto& entry : proto.external_data()) {
-    if (entry.key() == "location") location = entry.value();
-    if (entry.key() == "offset") offset = std::strtoull(entry.value().c_str(), nullptr, 10);
-    if (entry.key() == "length") length = std::strtoull(entry.value().c_str(), nullptr, 10);
+    const std::string& text = entry.value();
+    if (entry.key() == "location") location = text;
+    if (entry.key() != "offset" && entry.key() != "length") continue;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), entry.key() == "offset" ? offset : length);
+    if (text.empty() || code != std::errc() || end != text.data() + text.size()) {
+      return error("is stored in an external file with {} '{}', wanted a number of bytes", entry.key(), text).with_help("the file is damaged; export the model again");
+    }
   }
   const fs::path relative = fs::path(location).lexically_normal();
   if (location.empty() || relative.is_absolute() || *relative.begin() == "..") {
