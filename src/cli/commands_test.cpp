@@ -77,8 +77,8 @@ TEST_F(Commands, AnEditedPlanDecides) {
   const std::size_t at = plan.find(" u8 scale=");
   ASSERT_NE(at, std::string::npos) << plan;
   plan.replace(at, plan.find(" zp=", at) - at, " u8 scale=0.5");
-  scene.write("edited.plan", plan);
-  const Outcome edited = good("compile net.onnx --plan edited.plan -v -o edited");
+  scene.write("mine.plan", plan);
+  const Outcome edited = good("compile net.onnx --plan mine.plan -v -o edited");
   EXPECT_NE(edited.err.find("note: the bias scale of 1 layer in the plan was made again from those of activation and weight: 'conv'\n"), std::string::npos) << edited.err;
   const std::string settled = scene.read("edited.plan");
   EXPECT_NE(settled.find("target \"ort\"\n"), std::string::npos) << "the plan's own target";
@@ -86,8 +86,7 @@ TEST_F(Commands, AnEditedPlanDecides) {
   good("compile net.onnx --plan edited.plan -q -o again");
   EXPECT_EQ(scene.read("again.plan"), settled);
   EXPECT_TRUE(scene.read("again.narrow") == scene.read("edited.narrow"));
-  scene.write("edited.plan", plan);
-  EXPECT_EQ(json("run net.onnx --mode int --plan edited.plan --input data.npy --samples 2 --json").dump(), json("run edited.narrow --input data.npy --samples 2 --json").dump());
+  EXPECT_EQ(json("run net.onnx --mode int --plan mine.plan --input data.npy --samples 2 --json").dump(), json("run edited.narrow --input data.npy --samples 2 --json").dump());
 
   const Outcome other = scene.narrow("compile net.onnx --plan edited.plan --target tflite -q -o other");
   EXPECT_EQ(other.exit_code, 1);

@@ -82,7 +82,7 @@ TEST(Target, MistakesPointAtThePlace) {
             "   |    rounding: singel_round\n"
             "   |              ^^^^^^^^^^^^\n"
             "  help: did you mean 'single_round'?");
-  EXPECT_EQ(error_of(parse_target("activations: {types: []}", "t.yaml")).find("error: 'types' of 'activations' is a list, wanted one that is not empty\n"), 0U);
+  EXPECT_EQ(error_of(parse_target("activations: {types: []}", "t.yaml")).find("error: 'types' of 'activations' is an empty list, wanted a list of at least one of: "), 0U);
   EXPECT_EQ(error_of(parse_target("weights: {bits: 9}", "t.yaml")),
             "error: 'bits' of 'weights' is 9, wanted an integer in [2, 8]\n"
             "  --> t.yaml:1:17\n"
