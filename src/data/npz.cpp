@@ -8,11 +8,6 @@
 namespace narrow {
 namespace {
 
-constexpr std::uint32_t kLocalRecord = 0x04034b50;
-constexpr std::uint32_t kCentralRecord = 0x02014b50;
-constexpr std::uint32_t kEndRecord = 0x06054b50;
-constexpr std::uint32_t kMax32 = 0xffffffff;
-
 template <typename T>
 void put(std::string* out, T value) {
   char buffer[sizeof value];

@@ -127,6 +127,7 @@ TEST(Npz, ClaimsThatDoNotHold) {
   EXPECT_EQ(claim(4'000'000'000U).array(0).error().message, impossible);
   EXPECT_EQ(claim(4'000'000'000U).read(0).error().message, impossible);
   EXPECT_EQ(claim(4'000'000'000U).type(0).error().message, impossible);
+  EXPECT_EQ(claim(100).type(0).error().message, place + "it does not unpack to 100 bytes");
   EXPECT_EQ(claim(4128).size(), 1U);
   expect_arrays(claim(4128));
 }

@@ -8,14 +8,10 @@
 namespace narrow {
 namespace {
 
-// Zip records, little-endian (the "application note" of the format). All offsets below are into such a record.
-constexpr std::uint32_t kLocalRecord = 0x04034b50;
-constexpr std::uint32_t kCentralRecord = 0x02014b50;
-constexpr std::uint32_t kEndRecord = 0x06054b50;
+// Sizes of the records, whose offsets below are into them.
 constexpr std::uint32_t kEndRecord64 = 0x06064b50;
 constexpr std::uint32_t kEndLocator64 = 0x07064b50;
 constexpr std::size_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22, kLocator64Size = 20, kEnd64Size = 56;
-constexpr std::uint32_t kMax32 = 0xffffffff;
 
 class Bytes {
  public:

@@ -21,6 +21,11 @@ struct ZipMember {
   bool stored() const { return method == 0; }
 };
 
+// How records begin, little-endian (the "application note" of the format), and the size from which on 64 bits are used.
+constexpr std::uint32_t kLocalRecord = 0x04034b50;
+constexpr std::uint32_t kCentralRecord = 0x02014b50;
+constexpr std::uint32_t kEndRecord = 0x06054b50;
+constexpr std::uint32_t kMax32 = 0xffffffff;
 // Deflate shrinks at most about 1032 to 1: a larger claim is forged, and must not cost memory or disk space.
 constexpr std::uint64_t kMostShrunk = 1100;
 

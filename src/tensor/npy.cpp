@@ -178,7 +178,7 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes, std::size_t
   NpyHeader header;
   header.data_offset = npy_header_end(bytes);
   if (header.data_offset > 12 + kMostHeader) return error("'{}' has a .npy header of more than {} bytes", name, kMostHeader).with_help("write it again with numpy.save");
-  if (header.data_offset > text.size()) return error("'{}' is truncated: its header ends at byte {}, the file at {}", name, header.data_offset, total);
+  if (header.data_offset > std::min(text.size(), total)) return error("'{}' is truncated: its header ends at byte {}, the file at {}", name, header.data_offset, total);
   const std::size_t begin = version == 1 ? 10 : 12;
   HeaderText reader(text.substr(begin, header.data_offset - begin));
   std::optional<std::string> descr;

@@ -137,6 +137,7 @@ TEST(Npy, TheHeaderIsEnoughForTheType) {
   const auto begin = std::as_bytes(std::span(whole)).first(seen);
   EXPECT_EQ(test::must(parse_npy_header(begin, whole.size(), "a.npy")).type, (TensorType{DType::kF32, {50, 50}}));
   EXPECT_EQ(parse_npy_header(begin, whole.size() - 1, "a.npy").error().message, "'a.npy' is truncated: shape [50,50] of <f4 needs more than the 9999 bytes of data that are there");
+  EXPECT_EQ(parse_npy_header(begin, 100, "a.npy").error().message, "'a.npy' is truncated: its header ends at byte 128, the file at 100");
   std::string forged("\x93NUMPY\x02\0\xff\xff\xff\x7f", 12);
   EXPECT_EQ(npy_header_end(std::as_bytes(std::span(forged))), 12U + (1 << 20) + 1) << "no more than that is collected";
   EXPECT_EQ(message(forged), "'a.npy' has a .npy header of more than 1048576 bytes");
