@@ -1,6 +1,7 @@
 // The commands end to end on a tiny network, through the binary.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/json.h"
@@ -108,6 +109,19 @@ TEST_F(Commands, ThePlanTakesTheRecipesSay) {
   EXPECT_NE(both.err.find("8 samples"), std::string::npos) << "what describes the data is used: " << both.err;
   scene.write("r.yaml", "target: generic-int8\ninput: {scale: 2}\ncalibration: {samples: 8}\n");
   EXPECT_EQ(good("compile net.onnx --plan net.plan -c r.yaml --data data.npy -o both").err.find("no effect"), std::string::npos);
+}
+
+TEST_F(Commands, TheOrderOfSamplesChangesNoNetwork) {
+  compile();
+  Tensor data = must(read_npy(scene.path("data.npy"))).clone();
+  const std::int64_t row = data.elements() / 40;
+  std::span<float> all = data.span<float>();
+  for (std::int64_t i = 0; i < 16; ++i) std::swap_ranges(all.begin() + i * row, all.begin() + (i + 1) * row, all.begin() + (31 - i) * row);  // the 32 that calibrate
+  must(write_npy(scene.path("turned.npy"), data));
+  good("compile net.onnx --data turned.npy --samples 32 -q -o turned");
+  EXPECT_EQ(scene.read("net.plan"), scene.read("turned.plan"));
+  EXPECT_TRUE(scene.read("net.qdq.onnx") == scene.read("turned.qdq.onnx"));
+  EXPECT_EQ(json("inspect net.narrow --json").find("network_hash")->as_string(), json("inspect turned.narrow --json").find("network_hash")->as_string());
 }
 
 TEST_F(Commands, StopAfterWritesNothing) {

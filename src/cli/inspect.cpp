@@ -102,11 +102,13 @@ Status show_artifact(const InspectCommand& command) {
   json["arithmetic"] = c.arithmetic;
   json["bytes"] = artifact.file_bytes;
   json["hash"] = fmt::format("{:016x}", artifact.hash);
+  json["network_hash"] = fmt::format("{:016x}", c.graph.hash());  // without what samples showed
   json["plan_hash"] = fmt::format("{:016x}", c.plan_hash);
   Table sections({{"section"}, {"bytes", Align::kRight}, {"checksum"}});
   for (const ArtifactSection& section : artifact.sections) sections.add_row({section.name, fmt::format("{}", section.bytes), fmt::format("{:016x}", section.hash)});
   return show(command, "artifact", json,
-              fmt::format("model     {}\ntarget    {} ({})\nsize      {}\nhash      {:016x}\n", c.model, c.target, c.arithmetic, human_bytes(static_cast<double>(artifact.file_bytes)), artifact.hash) +
+              fmt::format("model     {}\ntarget    {} ({})\nsize      {}\nhash      {:016x} (network {:016x})\n", c.model, c.target, c.arithmetic, human_bytes(static_cast<double>(artifact.file_bytes)), artifact.hash,
+                          c.graph.hash()) +
                   graph_text(c.graph, command.layers) + "\n" + sections.to_string());
 }
 
