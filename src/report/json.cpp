@@ -12,7 +12,6 @@ namespace {
 constexpr std::int64_t kFormat = 1;
 constexpr std::size_t kHistograms = 12;   // of the worst layers
 constexpr std::size_t kHistogramBars = 160;
-constexpr double kNoSignal = -999;        // stands for a ratio of minus infinity; null is one of plus infinity
 
 Json finite(double x) { return std::isfinite(x) ? Json(x) : Json(); }
 

@@ -17,6 +17,9 @@
 
 namespace narrow {
 
+// Stands for a ratio of minus infinity dB (docs/report.md); null is one of plus infinity.
+inline constexpr double kNoSignal = -999;
+
 // What is told. References are borrowed for the call.
 struct ReportInput {
   std::string model;                      // file name, without its folder

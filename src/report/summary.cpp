@@ -7,6 +7,7 @@
 
 #include "base/table.h"
 #include "base/text.h"
+#include "report/json.h"
 
 namespace narrow {
 namespace {
@@ -101,7 +102,7 @@ std::string accuracy_line(const Json& report) {
   for (const Json& output : accuracy.find("outputs")->items()) {
     if (!text.empty()) text += "; ";
     const Json* ratio = output.find("sqnr_db");
-    const bool numeric = ratio != nullptr && ratio->is_number() && ratio->as_double() > -999;
+    const bool numeric = ratio != nullptr && ratio->is_number() && ratio->as_double() > kNoSignal;
     text += fmt::format("output '{}' {}{}, cosine {:.5f}", word(output, "name"), decibels(ratio), numeric ? " dB" : "", number(output, "cosine"));
     if (output.find("lost") != nullptr) text += fmt::format(", NaN or infinite in {} elements", static_cast<std::int64_t>(number(output, "lost")));
     if (output.find("same_argmax") != nullptr) text += fmt::format(", same argmax on {}/{} samples", static_cast<std::int64_t>(number(output, "same_argmax")), samples);
@@ -172,7 +173,7 @@ std::string time_line(const Json& times) {
 
 std::string decibels(const Json* value) {
   if (value == nullptr || !value->is_number()) return "exact";
-  return value->as_double() <= -999 ? "none" : fmt::format("{:.1f}", value->as_double());
+  return value->as_double() <= kNoSignal ? "none" : fmt::format("{:.1f}", value->as_double());
 }
 
 std::vector<std::size_t> report_by_damage(const Json& report) {
