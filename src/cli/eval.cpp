@@ -54,7 +54,7 @@ Json json_of(const Evaluation& evaluation) {
 }  // namespace
 
 Status run(const EvalCommand& command) {
-  NARROW_TRY(check_gate_names(command.gates, {"top-1", "top-5", "mAP@.5", "AUC"}));
+  NARROW_TRY(check_gate_names(command.gates, {"top-1", "top-5", "mAP@.5", "AUC", "lines", "characters"}));
   Diagnostics diagnostics;
   Progress progress(1, command.common.quiet);
   progress.begin("eval");
@@ -65,6 +65,7 @@ Status run(const EvalCommand& command) {
   const Recipe recipe = NARROW_TRY(recipe_for(command.data, all));
   const Task task{.kind = !command.task.empty() ? command.task : recipe.eval.task.empty() ? "classify" : recipe.eval.task,
                   .decoder = !command.decoder.empty() ? command.decoder : recipe.eval.decoder,
+                  .dictionary = !command.dictionary.empty() ? command.dictionary : recipe.eval.dictionary,
                   .label_offset = command.label_offset.value_or(recipe.eval.label_offset),
                   .labels = command.labels,
                   .first = command.data.first};

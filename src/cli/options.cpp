@@ -159,9 +159,10 @@ Result<std::optional<Command>> parse_command_line(int argc, const char* const* a
   EvalCommand eval;
   CLI::App* eval_app = app.add_subcommand("eval", "accuracy on labelled data, the networks side by side");
   eval_app->add_option("networks", eval.networks, "ONNX files and artifacts")->required();
-  eval_app->add_option("--labels", eval.labels, "classify: .npy of integers or a list of lines FILE LABEL; detect: a folder of VOC annotations; anomaly: a list of lines FILE LABEL, 0 for normal (default: what the first of two networks answers)");
-  eval_app->add_option("--task", eval.task, "classify, detect or anomaly (default: as the recipe says)");
+  eval_app->add_option("--labels", eval.labels, "classify: .npy of integers or a list of lines FILE LABEL; detect: a folder of VOC annotations; anomaly: a list of lines FILE LABEL, 0 for normal; read: a list of lines FILE TEXT (default: what the first of two networks answers)");
+  eval_app->add_option("--task", eval.task, "classify, detect, anomaly or read (default: as the recipe says)");
   eval_app->add_option("--decoder", eval.decoder, "detect: layout of the outputs, yolox, fastestdet or ssd (default: as the recipe says)");
+  eval_app->add_option("--dictionary", eval.dictionary, "read: file of the characters, one a line in the order of the classes (default: as the recipe says)");
   eval_app->add_option("--label-offset", raw.label_offset, "class = argmax + offset (default: as the recipe says)");
   eval_app->add_option("--min-metric", raw.gates, "NAME=NUMBER, for example top-1=90: exit code 3 when the last network is worse");
   add_data(eval_app, eval.data, true);

@@ -18,6 +18,7 @@ Result<Evaluation> evaluate(const Dataset& dataset, const Task& task, const Shap
   if (result.agreement) {
     truth->labels.resize(static_cast<std::size_t>(dataset.size()));
     truth->boxes.resize(static_cast<std::size_t>(dataset.size()));
+    truth->texts.resize(static_cast<std::size_t>(dataset.size()));
   } else {
     truth = NARROW_TRY(read_truth(task, dataset));
   }

@@ -25,7 +25,7 @@ struct Evaluation {
   std::int64_t skipped = 0;       // could not be read; named in diagnostics
   struct Column { std::string name; std::vector<Metric> metrics; double seconds = 0; };
   std::vector<Column> columns;    // as the contenders
-  std::string task;               // classify, detect, anomaly
+  std::string task;               // classify, detect, anomaly, read
   bool agreement = false;         // there were no labels: scores are against the first column
   std::int64_t same_argmax = 0;   // samples whose first output has its largest element at the same place in the first two columns
 };

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "measure/auc.h"
 #include "measure/decoders.h"
+#include "measure/reading.h"
 #include "measure/top_k.h"
 
 namespace narrow {
@@ -114,11 +115,49 @@ class AnomalyScorer : public Scorer {
   std::vector<Recording> recordings_;
 };
 
+// A reader of text lines: the share of lines without a fault, and one less the edits that the texts need per true character.
+class ReadingScorer : public Scorer {
+ public:
+  ReadingScorer(Alphabet alphabet, std::shared_ptr<const Truth> truth) : alphabet_(std::move(alphabet)), truth_(std::move(truth)) {}
+  Status teach(std::int64_t index, const Sample&, std::span<const Tensor> outputs, Truth& truth) const override {
+    truth.texts[static_cast<std::size_t>(index)] = NARROW_TRY(text_of(outputs));
+    return {};
+  }
+  Status add(std::int64_t index, const Sample&, std::span<const Tensor> outputs) override {
+    const std::u32string text = NARROW_TRY(text_of(outputs));
+    const std::u32string& truth = truth_->texts[static_cast<std::size_t>(index)];
+    ++lines_;
+    right_ += text == truth ? 1 : 0;
+    characters_ += static_cast<std::int64_t>(truth.size());
+    edits_ += edit_distance(text, truth);
+    return {};
+  }
+  std::vector<Metric> metrics() const override { return {{"lines", percent(right_, lines_), "%"}, {"characters", percent(std::max<std::int64_t>(0, characters_ - edits_), characters_), "%"}}; }
+
+ private:
+  static double percent(std::int64_t part, std::int64_t whole) { return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole); }
+  Result<std::u32string> text_of(std::span<const Tensor> outputs) const {
+    const Shape shape = outputs.empty() ? Shape{} : outputs[0].shape();
+    if (shape.size() < 2 || shape.back() < 2 || outputs[0].dtype() != DType::kF32 || (shape.size() > 2 && shape[0] != 1)) {
+      return error("task 'read' wants a first output of [1, steps, classes], found {}", outputs.empty() ? "none" : to_string(shape));
+    }
+    NARROW_TRY(alphabet_.check(shape.back()));
+    const std::u32string text = read_line(outputs[0].span<float>(), shape.back(), alphabet_);
+    return alphabet_.empty() ? text : std::u32string(trim_spaces(text));
+  }
+  Alphabet alphabet_;
+  std::shared_ptr<const Truth> truth_;
+  std::int64_t lines_ = 0, right_ = 0, characters_ = 0, edits_ = 0;
+};
+
 }  // namespace
+
+std::vector<std::string> task_names() { return {"classify", "detect", "anomaly", "read"}; }
 
 std::vector<std::string> metric_names(const Task& task, const Shape& first_output) {
   if (task.kind == "detect") return {"mAP@.5"};
   if (task.kind == "anomaly") return {"AUC"};
+  if (task.kind == "read") return {"lines", "characters"};
   if (task.kind != "classify") return {};
   return has_top5(element_count(first_output)) ? std::vector<std::string>{"top-1", "top-5"} : std::vector<std::string>{"top-1"};
 }
@@ -128,8 +167,14 @@ bool teaches(const Task& task) { return task.kind != "anomaly"; }
 Result<std::unique_ptr<Scorer>> make_scorer(const Task& task, std::shared_ptr<const Truth> truth, const Shape& input_shape) {
   if (task.kind == "classify") return std::make_unique<ClassificationScorer>(task, std::move(truth));
   if (task.kind == "anomaly") return std::make_unique<AnomalyScorer>(std::move(truth));
+  if (task.kind == "read") {
+    if (task.dictionary.empty() && !task.labels.empty()) {
+      return error("task 'read' needs a dictionary to hold texts against labels").with_help("--dictionary FILE, one character a line in the order of the classes; or eval: {task: read, dictionary: FILE} in the recipe").with_exit_code(ExitCode::kUsage);
+    }
+    return std::make_unique<ReadingScorer>(task.dictionary.empty() ? Alphabet() : NARROW_TRY(Alphabet::read(task.dictionary)), std::move(truth));
+  }
   if (task.kind != "detect") {
-    return error("unknown task '{}', wanted classify, detect or anomaly", task.kind).with_help(did_you_mean(task.kind, {"classify", "detect", "anomaly"})).with_exit_code(ExitCode::kUsage);
+    return error("unknown task '{}', wanted {}", task.kind, join(task_names(), ", ")).with_help(did_you_mean(task.kind, task_names())).with_exit_code(ExitCode::kUsage);
   }
   const Decoder decoder = NARROW_TRY(find_decoder(task.decoder));
   if (input_shape.size() != 4) return error("task 'detect' wants an image input, found {}", to_string(input_shape));

@@ -15,7 +15,7 @@
 namespace narrow {
 
 struct Metric {
-  std::string name;     // "top-1", "top-5", "mAP@.5", "AUC"
+  std::string name;     // "top-1", "top-5", "mAP@.5", "AUC", "lines", "characters"
   double value = 0;
   std::string unit;     // "%" or ""
   int digits = 2;       // to print
@@ -34,9 +34,11 @@ class Scorer {
 
 // Names of the metrics that the task gives for networks with such a first output; none for an unknown task.
 std::vector<std::string> metric_names(const Task& task, const Shape& first_output);
+std::vector<std::string> task_names();
 // Can the answers of a network stand in for labels?
 bool teaches(const Task& task);
-// input_shape: of the network's first input. Errors: unknown task or decoder, an input that does not fit.
+// input_shape: of the network's first input. Errors: unknown task or decoder, an input that does not fit, a
+// dictionary that cannot be read.
 Result<std::unique_ptr<Scorer>> make_scorer(const Task& task, std::shared_ptr<const Truth> truth, const Shape& input_shape);
 
 }  // namespace narrow

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "measure/reading.h"
 #include "tensor/npy.h"
 
 namespace narrow {
@@ -96,6 +97,32 @@ Status read_recordings(const Task& task, const Dataset& dataset, Truth& truth) {
   return {};
 }
 
+Result<std::vector<std::u32string>> read_texts(const Task& task, const Dataset& dataset) {
+  const std::string list = NARROW_TRY(read_file(task.labels));
+  std::map<std::string, std::u32string> by_name;
+  int number = 0;
+  for (const std::string& line : split(list, '\n')) {
+    const SourceSpan where{.file = task.labels, .line = ++number, .text = {}};
+    if (trim(line).empty()) continue;
+    const std::string_view entry = std::string_view(line).substr(line.find_first_not_of(" \t"));
+    const std::size_t tab = entry.find('\t'), gap = tab == std::string_view::npos ? entry.find(' ') : tab;
+    const Result<std::u32string> text = gap == std::string_view::npos ? std::u32string() : from_utf8(trim(entry.substr(gap)));
+    if (!text) return error("a line of labels is not UTF-8").at(where).with_help("write the file again as UTF-8");
+    const std::string name = base_of(std::string(trim(entry.substr(0, gap))));
+    const auto [known, added] = by_name.emplace(name, std::u32string(trim_spaces(*text)));
+    if (!added && known->second != trim_spaces(*text)) {
+      return error("labels give '{}' two different texts", name).at(where).with_help("files are told apart by their names without folders: give each its own");
+    }
+  }
+  std::vector<std::u32string> texts;
+  for (std::int64_t i = 0; i < dataset.size(); ++i) {
+    const auto found = by_name.find(base_of(dataset.name_of(i)));
+    if (found == by_name.end()) return error("labels '{}' have no line for sample '{}'", task.labels, base_of(dataset.name_of(i))).with_help("one line \"FILE TEXT\" for each sample, with a tab between the two");
+    texts.push_back(found->second);
+  }
+  return texts;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Truth>> read_truth(const Task& task, const Dataset& dataset) {
@@ -103,7 +130,7 @@ Result<std::shared_ptr<Truth>> read_truth(const Task& task, const Dataset& datas
   if (task.labels.empty()) {
     return error("task '{}' needs labels, found none", task.kind)
         .with_help(task.kind == "anomaly" ? "--labels LIST of \"FILE LABEL\" lines, 0 for a normal recording"
-                                          : "--labels FILE.npy or a list of \"FILE LABEL\" lines for classify, --labels FOLDER of VOC annotations for detect; without labels, give two networks: the second is held against the first")
+                                          : "--labels FILE.npy or a list of \"FILE LABEL\" lines for classify, of \"FILE TEXT\" lines for read, --labels FOLDER of VOC annotations for detect; without labels, give two networks: the second is held against the first")
         .with_exit_code(ExitCode::kUsage);
   }
   if (task.kind == "classify") {
@@ -111,6 +138,8 @@ Result<std::shared_ptr<Truth>> read_truth(const Task& task, const Dataset& datas
     truth->labels = NARROW_TRY(array ? labels_from_array(task, dataset) : labels_from_list(task, dataset, [&](std::int64_t i) { return dataset.name_of(i); }));
   } else if (task.kind == "anomaly") {
     NARROW_TRY(read_recordings(task, dataset, *truth));
+  } else if (task.kind == "read") {
+    truth->texts = NARROW_TRY(read_texts(task, dataset));
   } else {
     for (std::int64_t i = 0; i < dataset.size(); ++i) {
       const std::string file = (std::filesystem::path(task.labels) / (stem_of(dataset.name_of(i)) + ".xml")).string();

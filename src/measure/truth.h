@@ -13,12 +13,14 @@
 namespace narrow {
 
 struct Task {
-  std::string kind;               // classify, detect, anomaly
+  std::string kind;               // classify, detect, anomaly, read
   std::string decoder;            // detect
+  std::string dictionary;         // read: file of an Alphabet; may be empty without labels
   std::int64_t label_offset = 0;  // class = argmax + offset
   // classify: an .npy vector of integers of at least 0, one per sample of the whole data set, or a text file of lines "FILE LABEL"; anomaly: such lines
-  // for the files, 0 for a normal one; detect: a folder of VOC annotations, NAME.xml beside every NAME.jpg. Empty: the answers of
-  // the first network are held for true (its best class; its boxes that score at least 0.5), so that the others are measured by
+  // for the files, 0 for a normal one; detect: a folder of VOC annotations, NAME.xml beside every NAME.jpg;
+  // read: lines "FILE TEXT" in UTF-8, parted by a tab or, without one, by the first space. Empty: the answers of
+  // the first network are held for true (its best class; its boxes that score at least 0.5; its text), so that the others are measured by
   // their agreement with it.
   std::string labels;
   std::int64_t first = 0;         // samples skipped in front; labels in an array are skipped too
@@ -28,6 +30,7 @@ struct Task {
 struct Truth {
   std::vector<std::int64_t> labels;         // classify: classes; anomaly: 0 for normal
   std::vector<std::vector<TrueBox>> boxes;  // detect
+  std::vector<std::u32string> texts;        // read: without spaces in front and behind
   std::vector<std::size_t> recordings;      // anomaly: samples of one file have the same number, counted from 0
 };
 

@@ -28,7 +28,7 @@ class Labels : public ::testing::Test {
   std::string folder = test::temporary_folder();
   std::string file;
   Result<std::shared_ptr<Truth>> read(const Named& data, std::int64_t first = 0) const {
-    return read_truth({.kind = "classify", .decoder = {}, .labels = file, .first = first}, data);
+    return read_truth({.kind = "classify", .decoder = {}, .dictionary = {}, .labels = file, .first = first}, data);
   }
   void array(const Tensor& tensor) { test::must(write_npy(file = folder + "/labels.npy", tensor)); }
   void list(const std::string& text) { test::must(write_file(file = folder + "/labels.txt", text)); }
@@ -86,6 +86,17 @@ TEST_F(Labels, LinesOfAListAreTheirFilesClass) {
   refused("0.png 1\n1.png cat\n", "a line of labels reads '1.png cat', wanted \"FILE LABEL\"", 2);
   refused("a/0.png 1\n1.png 1\nb/0.png 2\n", "labels call '0.png' both 1 and 2", 3);
   refused("0.png 1\n", "labels '" + file + "' have no line for sample '1.png'", 0);
+}
+
+TEST_F(Labels, TextsOfAList) {
+  const auto texts = [&](const std::string& text) { list(text); return read_truth({.kind = "read", .decoder = {}, .dictionary = {}, .labels = file}, Named(2, 2)); };
+  EXPECT_EQ(test::must(texts("a/0.png\tOrder  No. 7 \r\n\n1.png \u7597\n"))->texts, (std::vector<std::u32string>{U"Order  No. 7", U"\u7597"}));
+  EXPECT_EQ(test::must(texts("0.png one two\nmy pictures/1.png\t\n"))->texts, (std::vector<std::u32string>{U"one two", U""})) << "a tab lets names hold spaces";
+  EXPECT_EQ(texts("0.png a\n").error().message, "labels '" + file + "' have no line for sample '1.png'");
+  const Error twice = texts("0.png a\nb/0.png b\n1.png a\n").error();
+  EXPECT_EQ(twice.message, "labels give '0.png' two different texts");
+  EXPECT_EQ(twice.where.line, 2);
+  EXPECT_EQ(texts("0.png a\n1.png \xff\n").error().message, "a line of labels is not UTF-8");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "recipe/recipe.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/file.h"
 #include "base/strict_map.h"
@@ -29,7 +30,7 @@ const StrictMap::Choices<DType> kRawTypes = {{"float32", DType::kF32}, {"float64
 const StrictMap::Choices<std::string> kCalibrators = {{"max", "max"}, {"percentile", "percentile"}, {"moving_average", "moving_average"},
                                                       {"kl", "kl"},   {"mse", "mse"},               {"sqnr", "sqnr"},
                                                       {"output_mse", "output_mse"}};
-const StrictMap::Choices<std::string> kTasks = {{"classify", "classify"}, {"detect", "detect"}, {"anomaly", "anomaly"}};
+const StrictMap::Choices<std::string> kTasks = {{"classify", "classify"}, {"detect", "detect"}, {"anomaly", "anomaly"}, {"read", "read"}};
 const StrictMap::Choices<std::string> kDecoders = {{"yolox", "yolox"}, {"fastestdet", "fastestdet"}, {"ssd", "ssd"}};
 
 // (x / divide - mean) / std, or (x / divide - mean) * scale, becomes (x - mean') * scale'.
@@ -127,22 +128,27 @@ Result<LayerRecipe> read_layer(const Json& node) {
   return layer;
 }
 
-Status read_eval(const Json& node, Recipe::Eval* eval) {
+Status read_eval(const Json& node, const std::string& file, Recipe::Eval* eval) {
   StrictMap map = NARROW_TRY(StrictMap::open(node, "'eval'"));
   NARROW_TRY(map.choose("task", kTasks, &eval->task));
   NARROW_TRY(map.choose("decoder", kDecoders, &eval->decoder));
+  NARROW_TRY(map.read("dictionary", &eval->dictionary));
   NARROW_TRY(map.read("label_offset", &eval->label_offset, -1000000, 1000000));
   NARROW_TRY(map.finish());
-  if (eval->task.empty()) return error("'eval' has no 'task'").at(node.where).with_help("write 'task: classify', 'task: detect' or 'task: anomaly'");
+  if (eval->task.empty()) return error("'eval' has no 'task'").at(node.where).with_help("write 'task: classify', 'task: detect', 'task: anomaly' or 'task: read'");
   if (eval->task == "detect" && eval->decoder.empty()) {
     return error("'task: detect' needs a 'decoder'").at(map.find("task")->where).with_help("write 'decoder: yolox', 'fastestdet' or 'ssd'");
   }
   if (eval->task != "detect" && !eval->decoder.empty()) {
     return error("'decoder' has no effect without 'task: detect'").at(map.find("decoder")->where).with_help("remove it");
   }
-  if (const Json* offset = map.find("label_offset"); offset != nullptr && eval->task == "anomaly") {
-    return error("'label_offset' has no effect with 'task: anomaly'").at(offset->where).with_help("remove it");
+  if (const Json* offset = map.find("label_offset"); offset != nullptr && (eval->task == "anomaly" || eval->task == "read")) {
+    return error("'label_offset' has no effect with 'task: {}'", eval->task).at(offset->where).with_help("remove it");
   }
+  if (const Json* dictionary = map.find("dictionary"); dictionary != nullptr && eval->task != "read") {
+    return error("'dictionary' has no effect without 'task: read'").at(dictionary->where).with_help("remove it");
+  }
+  if (!eval->dictionary.empty()) eval->dictionary = (std::filesystem::path(file).parent_path() / eval->dictionary).string();
   return {};
 }
 
@@ -183,7 +189,7 @@ Result<Recipe> parse_recipe(std::string_view yaml, const std::string& file) {
   }
   const bool by_percentile = recipe.calibrator == "percentile" || std::any_of(recipe.layers.begin(), recipe.layers.end(), [](const LayerRecipe& l) { return l.calibrator == "percentile"; });
   if (percentile != nullptr && !by_percentile) return error("'percentile' has no effect without 'method: percentile'").at(percentile->where).with_help("add 'method: percentile' or remove 'percentile'");
-  if (const Json* eval = map.find("eval")) NARROW_TRY(read_eval(*eval, &recipe.eval));
+  if (const Json* eval = map.find("eval")) NARROW_TRY(read_eval(*eval, file, &recipe.eval));
   NARROW_TRY(map.finish());
   return recipe;
 }

@@ -61,8 +61,9 @@ struct Recipe {
   std::vector<InputRecipe> inputs;
   std::vector<LayerRecipe> layers;         // later entries win
   struct Eval {                            // for `narrow eval`
-    std::string task;                      // classify, detect, anomaly
+    std::string task;                      // classify, detect, anomaly, read
     std::string decoder;                   // detect: yolox, fastestdet, ssd
+    std::string dictionary;                // read: file of the characters, as seen from the working folder
     std::int64_t label_offset = 0;         // class = argmax + offset
   } eval;
   const InputRecipe* input(std::string_view name) const;  // by name, or the only unnamed one

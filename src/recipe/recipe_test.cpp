@@ -179,6 +179,10 @@ TEST(Recipe, ImpossibleValuesAreRejected) {
   EXPECT_EQ(first_line("layers: {match: a}"), "error: 'layers' of the recipe is a map, wanted a list of entries '- match: ...'");
   EXPECT_EQ(first_line("calibration: {method: entropie}"),
             "error: 'method' of 'calibration' is 'entropie', wanted one of: max, percentile, moving_average, kl, mse, sqnr, output_mse");
+  EXPECT_EQ(first_line("eval: {task: read, label_offset: 1}"), "error: 'label_offset' has no effect with 'task: read'");
+  EXPECT_EQ(first_line("eval: {task: classify, dictionary: keys.txt}"), "error: 'dictionary' has no effect without 'task: read'");
+  EXPECT_EQ(test::must(parse_recipe("eval: {task: read, dictionary: keys.txt}", "nets/r.yaml")).eval.dictionary, "nets/keys.txt") << "beside the recipe";
+  EXPECT_EQ(test::must(parse_recipe("eval: {task: read, dictionary: /keys.txt}", "nets/r.yaml")).eval.dictionary, "/keys.txt");
   EXPECT_EQ(first_line("target: ort\ntarget: tflite\n"), "error: key 'target' stands twice in the same map");
   EXPECT_EQ(first_line("input: [\n").substr(0, 32), "error: 'r.yaml' is not valid YAM");
 }
