@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Accuracy of the sample networks, float beside integer, with default settings.
 
-    bench/accuracy.py --narrow build/release/narrow --shared ../shared [--only resnet20] [--float] [--calibration kl] [--full FOLDER]
+    bench/accuracy.py --narrow build/release/narrow --shared ../shared [--only resnet20] [--float] [--with "calibration: {method: kl}"] [--full FOLDER]
 
 Compiles each network on at most 128 calibration samples, evaluates on samples that calibration did not see, and prints the
-table of bench/RESULTS.md. With --full, CIFAR-10 and MNIST are the whole test sets that bench/full_sets.py has put into FOLDER. Exit code 1 when a
+table of bench/RESULTS.md. --with adds lines to every recipe. With --full, CIFAR-10 and MNIST are the whole test sets that bench/full_sets.py has put into FOLDER. Exit code 1 when a
 row misses its bound. Needs nothing but the Python standard library.
 """
 import argparse
@@ -51,7 +51,7 @@ def main():
     parser.add_argument("--only", default="", help="rows whose name contains this")
     parser.add_argument("--float", action="store_true", help="the float column only")
     parser.add_argument("--target", default="generic-int8")
-    parser.add_argument("--calibration", default="", help="another calibrator than the default one")
+    parser.add_argument("--with", dest="more", action="append", default=[], help="a line more in every recipe, for other than the default settings; can be repeated")
     parser.add_argument("--full", default="", help="folder of bench/full_sets.py: only the rows whose whole test sets are there")
     parser.add_argument("--keep", default="", help="folder for the products")
     options = parser.parse_args()
@@ -69,9 +69,9 @@ def main():
                 samples, labels, reference = os.path.join(options.full, which + "_test.npy"), os.path.join(options.full, which + "_labels.npy"), FULL[name]
             model = os.path.join(options.shared, "models", model)
             recipe = os.path.join(root, "examples/recipes", recipe + ".yaml")
-            if options.calibration:
+            if options.more:
                 with open(recipe) as file, open(os.path.join(scratch, "recipe.yaml"), "w") as changed:
-                    changed.write(f"{file.read()}\ncalibration: {{method: {options.calibration}}}\n")
+                    changed.write("\n".join([file.read(), *options.more, ""]))
                 recipe = os.path.join(scratch, "recipe.yaml")
             networks, report, output = [model], None, os.path.join(options.keep or scratch, name)
             if not options.float:

@@ -1,4 +1,4 @@
-// MaxPool, AveragePool, ReduceMean: float against hand-made values, import from ONNX form, integers in every rounding mode.
+// MaxPool, AveragePool, the reductions: float against hand-made values, import from ONNX form, integers in every rounding mode.
 #include "one_op.h"
 
 namespace narrow {
@@ -142,6 +142,28 @@ TEST(ReduceSum, SumsRealsAndCodes) {
   const Graph graph = one_op("ReduceSum", attrs, {{x}});
   const Plan plan = plan_of(graph, {QuantParams::per_tensor(DType::kU8, 0.5F, 7)}, QuantParams::per_tensor(DType::kU8, 0.25F, 100));
   EXPECT_TRUE(run_lowered(graph, plan, {}, {x}, true).codes.same_bytes(Tensor::of<std::uint8_t>({2, 1}, {124, 160})));
+}
+
+TEST(ReduceMax, ChoosesAmongRealsAndCodes) {
+  const Tensor x = Tensor::of<float>({2, 3}, {1, -2, 3, -4, -5, -6});
+  const auto axes = test::constant(Tensor::of<std::int64_t>({1}, {-1}));
+  EXPECT_TRUE(run(test::must(normalized_op("ReduceMax", {}, {{x}, axes}, 18)), {x}).same_bytes(Tensor::of<float>({2, 1}, {3, -4})));
+  EXPECT_TRUE(run(test::must(normalized_op("ReduceMin", {}, {{x}, axes}, 18)), {x}).same_bytes(Tensor::of<float>({2, 1}, {-2, -6})));
+  EXPECT_TRUE(run(test::must(normalized_op("ReduceMax", {}, {{x}})), {x}).same_bytes(Tensor::of<float>({1, 1}, {3})));
+  const Tensor nan = Tensor::of<float>({1, 3}, {1, std::numeric_limits<float>::quiet_NaN(), 3});
+  EXPECT_TRUE(std::isnan(run(test::must(normalized_op("ReduceMax", {}, {{nan}}, 18)), {nan}).data<float>()[0])) << "a NaN is not passed over";
+  Attrs attrs;
+  attrs.set("axes", std::vector<std::int64_t>{0});
+  for (const char* op : {"ReduceMax", "ReduceMin"}) {
+    for (const DType dtype : {DType::kU8, DType::kI8, DType::kI16}) {
+      const Graph graph = one_op(op, attrs, {{x}});
+      const QuantParams grid = QuantParams::per_tensor(dtype, 0.25F, dtype == DType::kI16 ? 0 : 40);
+      const Plan plan = plan_of(graph, {grid}, grid);
+      const auto lowered = run_lowered(graph, plan, {}, {x}, true);
+      EXPECT_EQ(test::ops_of(lowered.graph), std::vector<std::string>{op});
+      EXPECT_LE(steps_from_exact(graph, plan, {x}, lowered), 1e-4) << op << " " << name_of(dtype);
+    }
+  }
 }
 
 TEST(LayerNormalization, NormalizesTheTrailingAxes) {

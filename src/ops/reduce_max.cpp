@@ -65,7 +65,6 @@ Status denormalize(RewriteContext& ctx) {
 extern const OpDef op_reduce_max;
 constinit const OpDef op_reduce_max{.name = "ReduceMax",
                                     .summary = "largest along axes",
-                                    .real_inputs = 1,
                                     .normalize = normalize,
                                     .denormalize = denormalize,
                                     .infer = infer,
@@ -77,7 +76,6 @@ constinit const OpDef op_reduce_max{.name = "ReduceMax",
 extern const OpDef op_reduce_min;
 constinit const OpDef op_reduce_min{.name = "ReduceMin",
                                     .summary = "smallest along axes",
-                                    .real_inputs = 1,
                                     .normalize = normalize,
                                     .denormalize = denormalize,
                                     .infer = infer,

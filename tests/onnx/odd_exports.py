@@ -62,7 +62,7 @@ def _():
     return m.output("y")
 
 
-for op in ("ReduceMean", "ReduceSum"):
+for op in ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"):
 
     @case(f"export/{op}_of_no_axes")
     def _(op=op):

@@ -150,7 +150,7 @@ FORMS = {
     "MaxPool": pool("MaxPool", ceil_mode=1), "AveragePool": pool("AveragePool", ceil_mode=0, count_include_pad=1), "Clip": (7, clip_form), "Pad": (7, pad_form), "Slice": (7, slice_form),
     "Split": (7, split_form), "Resize": (7, resize_form), "BatchNormalization": (7, batch_norm), "Gemm": (7, gemm_form), "Softmax": (7, softmax_form), "Dropout": (7, dropout_form),
     "Squeeze": ints_form("Squeeze", "axes", [0, 2], 13, [1, 6, 1, 5]), "Unsqueeze": ints_form("Unsqueeze", "axes", [0, 3], 13, [3, 4, 5]),
-    "ReduceMean": ints_form("ReduceMean", "axes", [2, 3], 18, [1, 4, 6, 6], keepdims=0), "ReduceSum": ints_form("ReduceSum", "axes", [1], 13, [1, 4, 6]), "Reshape": ints_form("Reshape", "shape", [0, -1], 1, [2, 3, 4]),
+    "ReduceMean": ints_form("ReduceMean", "axes", [2, 3], 18, [1, 4, 6, 6], keepdims=0), "ReduceMax": ints_form("ReduceMax", "axes", [2], 18, [1, 4, 6, 6]), "ReduceMin": ints_form("ReduceMin", "axes", [-1], 18, [1, 4, 6, 6], keepdims=0), "ReduceSum": ints_form("ReduceSum", "axes", [1], 13, [1, 4, 6]), "Reshape": ints_form("Reshape", "shape", [0, -1], 1, [2, 3, 4]),
     "Tile": ints_form("Tile", "repeats", [1, 2, 1], 1, [1, 3, 4]), "Expand": ints_form("Expand", "shape", [2, 3, 4], 1, [1, 3, 1], first=8),
 }
 for form, (first_opset, make) in FORMS.items():
