@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "ops/lower_context.h"
+#include "ops/movement.h"
 #include "ops/window.h"
 
 namespace narrow {
@@ -83,18 +83,6 @@ void run(RunContext& ctx) {
   }
 }
 
-QuantRule quant_rule(const Graph&, const Node&) {
-  QuantRule rule;
-  rule.follows_input = true;
-  rule.same = {{input_slot(0), output_slot(0)}};
-  return rule;
-}
-
-Status lower(LowerContext& ctx) {
-  ctx.emit_output({.op = "MaxPool", .inputs = {ctx.input(0)}, .attrs = ctx.node().attrs});
-  return {};
-}
-
 Status denormalize(RewriteContext& ctx) {
   NARROW_TRY(ctx.input_to_channels_first(0));
   const Value& y = ctx.graph.value(ctx.results[0]);
@@ -112,8 +100,8 @@ constinit const OpDef op_max_pool{.name = "MaxPool",
                                   .denormalize = denormalize,
                                   .infer = infer,
                                   .run = run,
-                                  .quant_rule = quant_rule,
-                                  .lower = lower};
+                                  .quant_rule = movement_rule,
+                                  .lower = lower_movement};
 
 extern const OpDef op_global_max_pool;
 constinit const OpDef op_global_max_pool{.name = "GlobalMaxPool", .summary = "becomes MaxPool over the whole map", .normalize = normalize_global};

@@ -1,4 +1,4 @@
-// What operators that only move elements share. They run on any dtype, on floats and on integer codes alike: lowering
+// What operators that only move or choose elements share. They run on any dtype, on floats and on integer codes alike: lowering
 // emits the same operator with the same attributes, and all data inputs and the output share one grid.
 #pragma once
 

@@ -2,7 +2,7 @@
 // integer networks.
 #include <limits>
 
-#include "ops/lower_context.h"
+#include "ops/movement.h"
 #include "ops/reduction.h"
 
 namespace narrow {
@@ -43,45 +43,29 @@ void run(RunContext& ctx) {
   }
 }
 
-QuantRule quant_rule(const Graph&, const Node&) {
-  QuantRule rule;
-  rule.follows_input = true;
-  rule.same = {{input_slot(0), output_slot(0)}};
-  return rule;
-}
-
-Status lower(LowerContext& ctx) {
-  ctx.emit_output({.op = ctx.node().op, .inputs = {ctx.input(0)}, .attrs = ctx.node().attrs});
-  return {};
-}
-
 Status denormalize(RewriteContext& ctx) {
   denormalize_reduction(ctx, 18);
   return {};
 }
 
+constexpr OpDef extreme_op(std::string_view name, std::string_view summary) {
+  return {.name = name,
+          .summary = summary,
+          .normalize = normalize,
+          .denormalize = denormalize,
+          .infer = infer,
+          .run = run,
+          .permute = permute_reduction,
+          .quant_rule = movement_rule,
+          .lower = lower_movement};
+}
+
 }  // namespace
 
 extern const OpDef op_reduce_max;
-constinit const OpDef op_reduce_max{.name = "ReduceMax",
-                                    .summary = "largest along axes",
-                                    .normalize = normalize,
-                                    .denormalize = denormalize,
-                                    .infer = infer,
-                                    .run = run,
-                                    .permute = permute_reduction,
-                                    .quant_rule = quant_rule,
-                                    .lower = lower};
+constinit const OpDef op_reduce_max = extreme_op("ReduceMax", "largest along axes");
 
 extern const OpDef op_reduce_min;
-constinit const OpDef op_reduce_min{.name = "ReduceMin",
-                                    .summary = "smallest along axes",
-                                    .normalize = normalize,
-                                    .denormalize = denormalize,
-                                    .infer = infer,
-                                    .run = run,
-                                    .permute = permute_reduction,
-                                    .quant_rule = quant_rule,
-                                    .lower = lower};
+constinit const OpDef op_reduce_min = extreme_op("ReduceMin", "smallest along axes");
 
 }  // namespace narrow
