@@ -35,7 +35,7 @@ struct Error {
   ExitCode exit_code = ExitCode::kRejected;
 
   // "error: MESSAGE\n  --> file:line:col\n   |  text\n   |  ^^^\n  help: ..." (no trailing newline). Control characters that
-  // came in with a name or a line of a file are escaped.
+  // came in with a name or a line of a file are escaped; of a line or message too long to read, the part around the caret, or its ends.
   std::string to_string() const;
   Error&& with_help(std::string text) && { help = std::move(text); return std::move(*this); }
   Error&& at(SourceSpan span) && { where = std::move(span); return std::move(*this); }

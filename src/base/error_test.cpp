@@ -27,6 +27,23 @@ TEST(Error, NamesFromFilesBreakNoLine) {
   EXPECT_EQ(e.to_string(), "error: node 'a\\nerror: b\\x1b[2J' is bad\n  --> f\\n:1:3\n   |   x \n   |    ^\n  note: n\\r\n  help: h\\n");
 }
 
+// A damaged file may be one line of megabytes, and a plan has lines with thousands of scales.
+TEST(Error, LongLinesAreShownAroundTheCaret) {
+  std::string text(5000, '.');
+  for (const std::size_t at : {0U, 1U, 60U, 2500U, 4900U, 4999U}) {
+    std::string line = text;
+    line[at] = 'X';
+    const std::string shown = Error(error("m").at({"f", 1, static_cast<int>(at) + 1, 1, line})).to_string();
+    EXPECT_LT(shown.size(), 500U) << at;
+    const std::string rest = shown.substr(shown.find("\n   |  ") + 1);
+    EXPECT_EQ(rest.find('X'), rest.find('^') - rest.find('\n') - 1) << shown;
+  }
+  const std::string whole = Error(error("m").at({"f", 1, 1, 5000, text})).to_string();
+  EXPECT_LT(whole.size(), 500U);
+  EXPECT_EQ(whole.substr(whole.size() - 4), "^^^^");
+  EXPECT_EQ(Error(error("cannot open '{}': too long", std::string(1000000, 'a'))).to_string().size(), std::string("error: ...").size() + 4096);
+}
+
 Result<int> half(int x) {
   if (x % 2 != 0) return error("{} is odd", x).with_exit_code(ExitCode::kGateFailed);
   return x / 2;

@@ -11,7 +11,11 @@ namespace {
 // What stands there, for messages: a scalar itself, otherwise its kind.
 std::string found(const Json& node) {
   if (node.is_null()) return "nothing";
-  if (node.is_array()) return node.items().empty() ? "an empty list" : "a list";
+  if (node.is_array()) {
+    if (node.items().empty()) return "an empty list";
+    const bool short_numbers = node.items().size() <= 4 && std::all_of(node.items().begin(), node.items().end(), [](const Json& item) { return item.is_number(); });
+    return short_numbers ? node.dump(-1) : "a list";
+  }
   if (node.is_object()) return node.members().empty() ? "an empty map" : "a map";
   if (node.is_number() && std::isnan(node.as_double())) return ".nan";
   if (node.is_number() && std::isinf(node.as_double())) return node.as_double() > 0 ? ".inf" : "-.inf";

@@ -87,13 +87,18 @@ class Part {
   std::vector<Failure> fatal;   // at most one: this part went no further
 
  private:
-  // Samples that one run takes, when the first extents of all inputs agree on it.
+  // Samples that one run takes, when the first extents of all inputs agree on it and those of the outputs are made of as many. Otherwise the
+  // first axis counts something else, like the steps of a sequence.
   static std::int64_t batch_of(const Graph& graph) {
     std::int64_t batch = 0;
     for (const ValueId id : graph.inputs()) {
       const Shape& shape = graph.value(id).shape;
       if (shape.size() < 2 || shape[0] < 1 || (batch != 0 && shape[0] != batch)) return 1;
       batch = shape[0];
+    }
+    for (const ValueId id : graph.outputs()) {
+      const Shape& shape = graph.value(id).shape;
+      if (batch > 1 && (shape.empty() || shape[0] % batch != 0)) return 1;
     }
     return std::max<std::int64_t>(batch, 1);
   }

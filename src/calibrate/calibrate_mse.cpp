@@ -139,38 +139,36 @@ Range choose_sqnr(const ValueStats& stats, const CalibratorChoice&, const GridOp
   constexpr double kGamma = 3;
   const ErrorModel model(stats.histogram);
   const double min = std::min(0.0, static_cast<double>(stats.min)), max = std::max(0.0, static_cast<double>(stats.max));
-  QuantParams params = params_from_range(min, max, grid);
-  const double steps = static_cast<double>(params.qmax() - params.qmin());
-  const double full = static_cast<double>(params.scale[0]);
-  Range best{params.lowest(), params.highest()};
-  double best_cost = model.cost(params, kGamma);
-  // step x offset, offset in [-steps, 0]: real = step * (code + offset).
-  const auto consider = [&](double step, double offset) {
-    params.scale[0] = static_cast<float>(step);
-    params.zero_point[0] = static_cast<std::int32_t>(static_cast<double>(params.qmin()) - offset);
-    const double cost = model.cost(params, kGamma);
+  const QuantParams whole = params_from_range(min, max, grid);
+  const double steps = static_cast<double>(whole.qmax() - whole.qmin());
+  Range best{min, max};
+  double best_cost = model.cost(whole, kGamma);
+  // Ends, not codes: the grid that is made of the chosen range later must be the one that was measured here.
+  const auto consider = [&](double lo, double hi) {
+    const double cost = model.cost(params_from_range(lo, hi, grid), kGamma);
     if (cost < best_cost) {
       best_cost = cost;
-      best = {params.lowest(), params.highest()};
+      best = {lo, hi};
     }
   };
   if (grid.symmetric) {
-    const std::int32_t zero_point = params.zero_point[0];
-    for (int f = 1; f <= 101; ++f) consider(full * f / 100, static_cast<double>(params.qmin() - zero_point));
+    const auto above_zero = static_cast<double>(whole.qmax() - whole.zero_point[0]);
+    const double full = std::max(-min, max) / (whole.zero_point[0] == whole.qmin() ? steps : steps / 2);
+    for (int f = 1; f <= 101; ++f) {
+      const double end = full * f / 100 * above_zero;
+      consider(min < 0 ? -end : 0, end);
+    }
     return best;
   }
-  const QuantParams whole = params_from_range(min, max, grid);
+  const double full = static_cast<double>(whole.scale[0]);
   for (int f = 1; f <= 17; ++f) {
     const double step = full * f / 16;
     for (int i = 0; i <= 20; ++i) {
-      const double offset = std::trunc(-steps + steps / 20 * i);
-      double lo = step * offset, hi = step * (offset + steps);
+      const double offset = std::trunc(-steps + steps / 20 * i);  // real = step * (code + offset)
+      const double lo = step * offset, hi = step * (offset + steps);
       if (lo < whole.lowest() && hi > whole.highest()) continue;  // wider than the data on both sides
-      lo = std::max(lo, whole.lowest());
-      hi = std::min(hi, whole.highest());
-      if (!(hi > lo) || !(lo <= 0 && hi >= 0)) continue;
-      const QuantParams clamped = params_from_range(lo, hi, grid);
-      consider(static_cast<double>(clamped.scale[0]), static_cast<double>(clamped.qmin() - clamped.zero_point[0]));
+      const double lower = std::max(lo, min), upper = std::min(hi, max);  // contain 0, as offset is in [-steps, 0]
+      if (upper > lower) consider(lower, upper);
     }
   }
   return best;

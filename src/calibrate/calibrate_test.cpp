@@ -193,6 +193,23 @@ TEST(Calibrate, EqualForAnyBatchSize) {
   }
 }
 
+// [steps, batch, features] -> [batch, features]: the first axis of the input is none of the outputs'.
+TEST(Calibrate, FirstAxesThatOutputsDoNotHaveCountNoSamples) {
+  NARROW_SEEDED(rng);
+  Graph graph;
+  const ValueId x = graph.add_input("x", DType::kF32, {12, 1, 6});
+  NodeSpec mean{.name = "mean", .op = "ReduceMean", .inputs = {x}};
+  mean.attrs.set("axes", std::vector<std::int64_t>{0});
+  mean.attrs.set("keepdims", 0);
+  mean.output_names = {"y"};
+  graph.add_output(must(append_inferred(graph, std::move(mean))));
+  MemoryDataset data;
+  for (int i = 0; i < 5; ++i) data.tensors.push_back(test::random_tensor({12, 1, 6}, rng));
+  const Stats stats = must(calibrate(graph, std::vector<ValueId>{graph.inputs()[0], graph.outputs()[0]}, data));
+  EXPECT_EQ(stats.samples, 5U);
+  for (const ValueStats& value : stats.values) EXPECT_EQ(value.samples, 5U) << value.value;
+}
+
 TEST(Calibrate, NanOfAnOutputThatStaysFloatIsFoundToo) {
   const Net n = make_net();
   MemoryDataset data;

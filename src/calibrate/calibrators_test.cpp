@@ -258,6 +258,48 @@ TEST(Sqnr, NeverWorseThanTheObservedRangeByItsOwnMeasure) {
   }
 }
 
+// An oracle that follows the published description: candidates as step and offset, every element rounded and clipped on its own.
+TEST(Sqnr, TheGridIsTheBestOfThePublishedCandidates) {
+  NARROW_SEEDED(rng);
+  for (int round = 0; round < 12; ++round) {
+    std::vector<float> values = draw(std::normal_distribution<double>(round % 3 - 1, 1), 3000);
+    for (int i = 0; i < round; ++i) values.push_back(static_cast<float>(std::uniform_real_distribution<double>(-20, 20)(rng)));
+    const ValueStats stats = stats_of(values);
+    const double min = std::min(0.0F, stats.min), max = std::max(0.0F, stats.max);
+    const auto cost = [&](double step, double offset) {
+      double sum = 0;
+      for (const float v : values) {
+        const double x = static_cast<double>(v), code = std::nearbyint(x / step - offset), error = step * (std::clamp(code, 0.0, 255.0) + offset) - x;
+        sum += (code < 0 || code > 255 ? 3 : 1) * error * error;
+      }
+      return sum;
+    };
+    for (const bool symmetric : {false, true}) {
+      double least = symmetric ? 1e300 : cost((max - min) / 255, std::nearbyint(min * 255 / (max - min)));
+      for (int f = 1; symmetric && f <= 101; ++f) least = std::min(least, cost(std::max(-min, max) / 127.5 * f / 100, -128));
+      for (int f = 1; !symmetric && f <= 17; ++f) {
+        for (int i = 0; i <= 20; ++i) {
+          const double step = (max - min) / 255 * f / 16, offset = std::trunc(-255 + 255.0 / 20 * i);
+          const double lo = std::max(min, step * offset), hi = std::min(max, step * (offset + 255));
+          if ((step * offset < min && step * (offset + 255) > max) || hi <= lo) continue;
+          least = std::min(least, cost((hi - lo) / 255, std::nearbyint(lo * 255 / (hi - lo))));
+        }
+      }
+      const GridOptions grid{.symmetric = symmetric};
+      const Range range = choose(stats, "sqnr", grid);
+      const QuantParams chosen = params_from_range(range.lo, range.hi, grid);
+      EXPECT_LE(cost(static_cast<double>(chosen.scale[0]), -128.0 - chosen.zero_point[0]), 1.02 * least) << round << (symmetric ? " symmetric" : "");
+    }
+  }
+}
+
+// Data on the ends of the range: what is returned must make the very grid that was measured, not one whose ends are a step apart.
+TEST(Sqnr, ReturnsWhatItMeasured) {
+  std::vector<float> values(4000, -3.0F);
+  values.insert(values.end(), 4000, 5.0F);
+  EXPECT_EQ(choose(stats_of(values), "sqnr"), (Range{-3, 5}));
+}
+
 // The values the published search gives for 4096 samples of a standard normal distribution lie close to the extremes.
 TEST(Sqnr, ClipsAGaussianOnlyALittle) {
   const ValueStats stats = stats_of(draw(std::normal_distribution<double>(0, 1), 4096));

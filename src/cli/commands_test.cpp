@@ -264,7 +264,7 @@ TEST_F(Commands, EvalScoresAndGates) {
   EXPECT_TRUE(gate.err.starts_with("error: top-1 is 100, wanted at least 101\n")) << gate.err;
   const Outcome unknown = scene.narrow("eval net.onnx --data data.npy --labels labels.npy -q --min-metric top1=5");
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_TRUE(unknown.err.starts_with("error: unknown metric 'top1' in --min-metric, wanted one of top-1, top-5, mAP@.5, AUC\n")) << unknown.err;
+  EXPECT_TRUE(unknown.err.starts_with("error: unknown metric 'top1' in --min-metric, wanted one of top-1, top-5, mAP@.5, AUC, lines, characters\n")) << unknown.err;
   // What calibration never saw is said, and the formula too.
   must(write_npy(scene.path("codes.npy"), must(read_npy(scene.path("data.npy")))));
   scene.write("twice.yaml", "input: {divide: 255}\n");

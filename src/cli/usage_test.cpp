@@ -45,7 +45,7 @@ TEST(Usage, MissingAndIllFormedOptions) {
   expect("compile net.onnx --data data.npy --min-metric sqnr", "error: --min-metric 'sqnr' is not of the form NAME=NUMBER\n  help: for example --min-metric sqnr=30\n");
   expect("compile missing.onnx --data data.npy --min-metric sqn=20", "error: unknown metric 'sqn' in --min-metric, wanted one of sqnr, cosine, agreement\n  help: did you mean 'sqnr'?\n");
   expect("check net.onnx --input-shape x=1xq", "error: --input-shape 'x=1xq' is not of the form NAME=1x3x224x224\n");
-  expect("eval net.onnx -q --data data.npy --labels data.npy --task clasify", "error: unknown task 'clasify', wanted classify, detect or anomaly\n  help: did you mean 'classify'?\n");
+  expect("eval net.onnx -q --data data.npy --labels data.npy --task clasify", "error: unknown task 'clasify', wanted classify, detect, anomaly, read\n  help: did you mean 'classify'?\n");
   expect("eval net.onnx -q --data data.npy --labels data.npy --task detect",
          "error: task 'detect' needs the layout of the network's outputs, and no decoder is given\n  help: --decoder, or eval: {decoder: ...} in the recipe; one of: fastestdet, ssd, yolox\n");
   expect("eval net.onnx -q --data data.npy --labels data.npy --task detect --decoder yolo", "error: unknown detection decoder 'yolo'\n  help: did you mean 'yolox'?\n");
@@ -84,7 +84,7 @@ TEST(Usage, GatesAreReadBeforeAnythingIsRun) {
   EXPECT_EQ(scene.narrow("compile net.onnx --data data.npy -o out --compare-samples 0 --min-metric sqnr=3").exit_code, 2);
   EXPECT_FALSE(scene.exists("out.narrow"));
   EXPECT_EQ(scene.narrow("eval net.onnx -q --data data.npy --labels data.npy --min-metric top-7=3").err,
-            "error: unknown metric 'top-7' in --min-metric, wanted one of top-1, top-5, mAP@.5, AUC\n  help: did you mean 'top-1' or 'top-5'?\n");
+            "error: unknown metric 'top-7' in --min-metric, wanted one of top-1, top-5, mAP@.5, AUC, lines, characters\n  help: did you mean 'top-1' or 'top-5'?\n");
 }
 
 TEST(Usage, GatesThatTheTaskDoesNotGiveAreRefusedBeforeTheRun) {

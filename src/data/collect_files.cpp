@@ -121,9 +121,11 @@ Status FileCollector::add_list(const fs::path& path, std::size_t column) {
   };
   const std::size_t wanted = column == kAllInputs ? specs_.size() : 1;
   const std::vector<std::string> lines = split(text, '\n');
+  bool empty = true;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string line(trim(lines[i]));
     if (line.empty() || line[0] == '#' || line[0] == '%') continue;
+    empty = false;
     const SourceSpan span{path.string(), static_cast<int>(i) + 1, 1, static_cast<int>(line.size()), line};
     std::error_code code;
     std::vector<std::string> words;
@@ -157,6 +159,7 @@ Status FileCollector::add_list(const fs::path& path, std::size_t column) {
       }
     }
   }
+  if (empty) return error("the list '{}' names no samples", path.string()).with_help("write one sample a line: 'a.raw', or 'a.raw b.raw' for two inputs");
   return {};
 }
 

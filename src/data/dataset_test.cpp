@@ -301,6 +301,8 @@ TEST(Dataset, ListsNameOneSampleALine) {
   }
   test::must(write_file(folder + "/list.txt", "# a comment\na1.raw b1.raw\r\n\nb:=b0.raw  a:=a0.raw\n"));
   const Graph graph = graph_of({{"a", {1}}, {"b", {1}}});
+  test::must(write_file(folder + "/none.txt", "# a comment\n\n"));
+  EXPECT_EQ(message(open(folder + "/none.txt", graph)), fmt::format("the list '{}/none.txt' names no samples", folder));
   const auto data = test::must(open(folder + "/list.txt", graph));
   ASSERT_EQ(data->size(), 2);
   EXPECT_EQ(data->name_of(0), "a1.raw");

@@ -92,7 +92,7 @@ std::optional<std::pair<double, double>> before_recipe(const InputSpec& spec, co
   return out;
 }
 
-std::string short_number(double x) { return fmt::format("{:.4g}", x); }
+std::string short_number(double x) { return fmt::format("{:.4g}", x + 0.0); }  // + 0.0: no "-0"
 
 bool changes_values(const InputRecipe& recipe) {
   const auto differs_from = [](const std::vector<double>& list, double neutral) {

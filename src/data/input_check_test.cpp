@@ -258,6 +258,7 @@ TEST(InputCheck, WarningsSayWhatIsFedAndWhatTheFilesHold) {
 }
 
 TEST(InputCheck, ConstantsAndNansAreSaid) {
+  EXPECT_EQ(check(Tensor::of<float>({1, 1, 1, 3}, {-0.0F, -0.0F, -0.0F}), {1, 1, 1, 3}, "").warnings, (std::vector<std::string>{"input 'x' is fed the constant 0"}));
   EXPECT_EQ(check(Tensor::zeros(DType::kF32, {1, 2, 2, 3}), {1, 2, 2, 3}, "").warnings, (std::vector<std::string>{"input 'x' is fed the constant 0"}));
   EXPECT_EQ(check(Tensor::zeros(DType::kU8, {1, 2, 2, 3}), {1, 2, 2, 3}, "input: {divide: 255, mean: [0.5, 0.25, 0.5], std: 0.5}").warnings,
             (std::vector<std::string>{"input 'x' is fed one constant per channel, from -1 to -0.5"}));

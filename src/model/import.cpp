@@ -227,9 +227,10 @@ class Importer {
       if (in != kAbsent && !spec.inputs.back()) return;
     }
     while (!spec.inputs.empty() && !spec.inputs.back()) spec.inputs.pop_back();
-    if (auto reason = wrong_inputs(*find_op(node.op), spec.inputs)) return refuse(n, std::move(*reason));
+    const OpDef& op = *find_op(node.op);
+    if (auto reason = wrong_inputs(op, spec.inputs)) return refuse(n, std::move(*reason));
     std::size_t outputs = defined.size();
-    while (outputs > 1 && wiring_.readers[defined[outputs - 1]] == 0) --outputs;
+    while (!op.counts_outputs && outputs > 1 && wiring_.readers[defined[outputs - 1]] == 0) --outputs;
     for (std::size_t i = 0; i < outputs; ++i) spec.output_names.push_back(node.outputs[i].empty() ? fmt::format("{}.{}", spec.name, i) : node.outputs[i]);
     for (const OnnxAttribute& attribute : node.attributes) {
       if (is_known_attribute(attribute.name)) add_attribute(spec, attribute);

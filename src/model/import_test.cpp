@@ -61,6 +61,19 @@ TEST(Import, AnInputHandedOnKeepsItsName) {
   EXPECT_EQ(g.value(g.outputs()[1]).name, "x.copy");
 }
 
+// As many parts as the node has outputs, whoever reads them.
+TEST(Import, SplitCountsOutputsThatNobodyReads) {
+  for (const std::size_t read : {0U, 1U, 2U, 3U}) {
+    OnnxModel model = model_of({node("s", "Split", {"x"}, {"a", "b", "c", "d"}), node("r", "Relu", {std::string(1, static_cast<char>('a' + read))}, {"y"})});
+    model.nodes[0].attributes.push_back({.name = "axis", .value = std::int64_t{1}});
+    model.outputs = {info("y", {extent(1), extent(1)})};
+    const Graph g = imported(model);
+    EXPECT_EQ(g.value(g.outputs()[0]).shape, (Shape{1, 1})) << read;
+    const Node& slice = g.node(g.value(g.node(g.order().back()).inputs[0]).producer);
+    EXPECT_EQ(slice.attrs.get_ints("starts"), (std::vector<std::int64_t>{0, static_cast<std::int64_t>(read)}));
+  }
+}
+
 TEST(Import, OutputsThatAnOperatorDoesNotHave) {
   OnnxModel model = model_of({node("r", "Sigmoid", {"x"}, {"y"})});
   model.nodes[0].outputs.push_back("z");

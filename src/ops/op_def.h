@@ -119,6 +119,7 @@ struct OpDef {
   bool onnx = true;                    // false: internal or integer operator, cannot be imported
   bool view = false;                   // output 0 has the bytes of input 0 (Reshape)
   bool channels_last = false;          // works on [N, ..., C] maps only: normalize and denormalize wrap the node in Transposes
+  bool counts_outputs = false;         // how many outputs the ONNX node has means something (Split): import leaves none out
   bool folds_shape = false;            // result depends on the input's static shape only (Shape): constant at import
 
   Status (*normalize)(RewriteContext& ctx) = nullptr;

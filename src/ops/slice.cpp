@@ -130,6 +130,6 @@ extern const OpDef op_slice;
 constinit const OpDef op_slice{.name = "Slice", .summary = "a strided box of the input", .normalize = normalize, .denormalize = denormalize, .infer = infer, .run = run, .permute = permute, .quant_rule = movement_rule, .lower = lower_movement};
 
 extern const OpDef op_split;
-constinit const OpDef op_split{.name = "Split", .summary = "becomes several Slices", .normalize = normalize_split};
+constinit const OpDef op_split{.name = "Split", .summary = "becomes several Slices", .counts_outputs = true, .normalize = normalize_split};
 
 }  // namespace narrow

@@ -118,7 +118,7 @@ Result<LayerRecipe> read_layer(const Json& node) {
   NARROW_TRY(map.read("zero_point", &zero_point, INT32_MIN, INT32_MAX));
   NARROW_TRY(map.finish());
   if (range) {
-    if (range->size() != 2 || !((*range)[0] < (*range)[1])) return map.wrong_kind("range", *map.find("range"), "two numbers [lowest, highest]");
+    if (range->size() != 2 || !((*range)[0] < (*range)[1])) return map.wrong_kind("range", *map.find("range"), "two numbers [lowest, highest], the first below the second");
     layer.range = {(*range)[0], (*range)[1]};
   }
   if (scale && !(*scale > 0)) return map.wrong_kind("scale", *map.find("scale"), "a number above 0");
@@ -164,7 +164,12 @@ Result<Recipe> parse_recipe(std::string_view yaml, const std::string& file) {
   if (const Json* inputs = map.find("inputs")) {
     if (!recipe.inputs.empty()) return error("both 'input' and 'inputs' are given").at(inputs->where).with_help("list every input under 'inputs'");
     if (!inputs->is_object()) return map.wrong_kind("inputs", *inputs, "a map from input names to descriptions");
-    for (const auto& [name, node] : inputs->members()) recipe.inputs.push_back(NARROW_TRY(read_input(node, name)));
+    for (const auto& [name, node] : inputs->members()) {
+      if (!node.is_object() && !node.is_null()) {
+        return error("'{}' in 'inputs' is no description of an input", name).at(node.where).with_help("'inputs' maps names to descriptions, as images: {divide: 255}; for a network with one input write 'input' and no name");
+      }
+      recipe.inputs.push_back(NARROW_TRY(read_input(node, name)));
+    }
   }
   const Json* percentile = nullptr;
   if (const Json* node = map.find("calibration")) {

@@ -173,7 +173,10 @@ TEST(Recipe, ImpossibleValuesAreRejected) {
   EXPECT_EQ(first_line("input: {resize: center_crop, crop_fraction: 1.5}"), "error: 'crop_fraction' of 'input' is 1.5, wanted a number in [0.01, 1]");
   EXPECT_EQ(first_line("input: {mean: .nan}"), "error: 'mean' of 'input' is .nan, wanted a finite number or a list of them");
   EXPECT_EQ(first_line("input: {mean: [1, .nan, 2]}"), "error: 'mean' of 'input' is .nan, wanted a finite number");
-  EXPECT_EQ(first_line("layers: [{match: a, range: [1, 1]}]"), "error: 'range' of an entry of 'layers' is a list, wanted two numbers [lowest, highest]");
+  EXPECT_EQ(first_line("layers: [{match: a, range: [1, 1]}]"), "error: 'range' of an entry of 'layers' is [1,1], wanted two numbers [lowest, highest], the first below the second");
+  EXPECT_EQ(first_line("layers: [{match: a, range: [4, -4]}]"), "error: 'range' of an entry of 'layers' is [4,-4], wanted two numbers [lowest, highest], the first below the second");
+  EXPECT_EQ(first_line("layers: [{match: a, range: [a, b]}]"), "error: 'range' of an entry of 'layers' is 'a', wanted a finite number");
+  EXPECT_EQ(first_line("inputs: {divide: 255}"), "error: 'divide' in 'inputs' is no description of an input");
   EXPECT_EQ(first_line("layers: [{match: a, zero_point: 1}]"), "error: 'zero_point' needs 'scale'");
   EXPECT_EQ(first_line("layers: [{match: a, range: [0, 1], scale: 1}]"), "error: both 'range' and 'scale' are given");
   EXPECT_EQ(first_line("layers: {match: a}"), "error: 'layers' of the recipe is a map, wanted a list of entries '- match: ...'");

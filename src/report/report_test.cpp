@@ -128,6 +128,12 @@ TEST(Report, OtherJsonIsRejected) {
   EXPECT_EQ(text(other), "report 'x.json' has format 99, this program reads 1");
 }
 
+TEST(Report, APlanWithoutDataIsNotCalibrated) {
+  Synthetic synthetic;
+  synthetic.stats.samples = 0;
+  EXPECT_NE(summary_text(synthetic.report()).find("\ntarget    generic-int8 with net.yaml, not calibrated\n"), std::string::npos);
+}
+
 TEST(Report, SummaryEndsWithTheSameLines) {
   const std::string text = summary_text(Synthetic().report());
   const std::size_t last = text.find("model     ");

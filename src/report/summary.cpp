@@ -203,7 +203,8 @@ std::string summary_text(const Json& report, const SummaryOptions& options) {
   const Json& size = *report.find("size");
   text += fmt::format("model     {}  {} layers, {} parameters\n", word(model, "file"), static_cast<std::int64_t>(number(coverage, "layers")), count_text(number(model, "parameters")));
   const std::string recipe = word(report, "recipe");
-  text += fmt::format("target    {}{}, calibrated on {} samples\n", word(report, "target"), recipe.empty() ? "" : " with " + recipe, static_cast<std::int64_t>(number(report, "calibrated_on")));
+  const auto samples = static_cast<std::int64_t>(number(report, "calibrated_on"));  // 0: a plan came without data
+  text += fmt::format("target    {}{}, {}\n", word(report, "target"), recipe.empty() ? "" : " with " + recipe, samples == 0 ? "not calibrated" : "calibrated on " + counted(samples, "sample"));
   text += fmt::format("coverage  {}\n", coverage_line(coverage));
   text += fmt::format("accuracy  {}\n", accuracy_line(report));
   text += fmt::format("size      {} model, {} artifact\n", human_bytes(number(size, "model_bytes")), human_bytes(number(size, "artifact_bytes")));

@@ -316,6 +316,25 @@ def _():
     return m.output("y", "a")
 
 
+@case("split/last_unread")
+def _():
+    m = Model()
+    m.input("x", [1, 7, 3])
+    m.const("s", [1, 2, 4], np.int64)
+    m.add("Split", ["x", "s"], ["a", "b", "c"], axis=1)
+    m.add("Relu", ["b"], "y")
+    return m.output("y", "a")
+
+
+@case("split/equal_and_last_unread")
+def _():
+    m = Model()
+    m.input("x", [1, 6, 3])
+    m.add("Split", ["x"], ["a", "b", "c"], axis=1)
+    m.add("Relu", ["b"], "y")
+    return m.output("y")
+
+
 @case("split/num_outputs_uneven")
 def _():
     m = Model(18)
