@@ -16,15 +16,24 @@ def between_convolutions(m, x, *middle):
 
 
 for mode in ("cubic", "linear", "nearest"):
-    for coordinates in ("half_pixel", "align_corners", "asymmetric"):
+    for coordinates in ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"):
         for target in ("generic-int8", "ort"):
 
             @case(f"export/resize_{mode}_{coordinates}_{target}")
             def _(mode=mode, coordinates=coordinates, target=target):
                 m = Model()
                 m.target = target
+                m.exact = target == "ort" and mode != "cubic"
                 m.const("scales", [1, 1, 2, 1.5])
                 return between_convolutions(m, [1, 3, 8, 8], lambda m: m.add("Resize", ["a", "", "scales"], "b", mode=mode, coordinate_transformation_mode=coordinates))
+
+
+@case("export/resize_doubled")
+def _():
+    m = Model()
+    m.target, m.exact = "ort", True  # every second row and column is a tie
+    m.const("scales", [1, 1, 2, 2])
+    return between_convolutions(m, [1, 3, 12, 10], lambda m: m.add("Resize", ["a", "", "scales"], "b", mode="linear"))
 
 
 def pool_case(name, opset=13, pad=None, ort=True, qdq=True, **attributes):
