@@ -23,6 +23,7 @@ constexpr double kTooWide = 10;         // standard deviation as fed, where 1 is
 constexpr double kBelowZero = -0.1;     // of pictures in [0, 1], with what resizing overshoots
 constexpr double kTwiceDivided = 2;     // standard deviation of what was divided by its own twice, where 1 is meant
 constexpr double kOffCentre = 0.5;      // mean of colour pictures from which it was subtracted twice, where 0 is meant
+constexpr double kDimmest = 64;         // the brightest of four pictures that somebody resized and stored as reals; features seldom reach it
 constexpr double kSmallPart = 0.05;   // of the calibrated grid; a dark picture fills more
 constexpr double kFarBeyond = 1;      // widths of the calibrated grid
 
@@ -104,6 +105,13 @@ bool changes_values(const InputRecipe& recipe) {
 // One value per channel counts as such: the recipe's mean may differ between them.
 bool is_constant(const InputStatistics& s) {
   return s.all.min == s.all.max || (!s.channels.empty() && std::all_of(s.channels.begin(), s.channels.end(), [](const Moments& m) { return m.min == m.max; }));
+}
+
+// Codes of pictures. Reals that were never whole may be features of any range, which a network reads as a map of one channel as well.
+bool look_like_codes(const InputStatistics& s) {
+  if (s.all.min < 0 || s.all.max <= 2 || s.all.max > 255) return false;
+  const bool whole = s.all.min == std::floor(s.all.min) && s.all.max == std::floor(s.all.max);
+  return whole || s.all.max >= kDimmest || !s.stored_type || !is_float(*s.stored_type);
 }
 
 struct Finding {
@@ -221,7 +229,7 @@ void check_inputs(const std::vector<InputStatistics>& statistics, const Graph& g
     if (s.elements == 0 || !is_float(spec->type.dtype)) continue;
     if (is_constant(s)) {
       if (spec->image) diagnostics.warn(fmt::format("input '{}' is fed {} {}", s.name, s.all.min == s.all.max ? "the constant" : "one constant per channel, from", span), "look at the data: there is nothing to see for the network");
-    } else if (spec->image && !spec->normalised() && s.all.min >= 0 && s.all.max > 2 && s.all.max <= 255) {
+    } else if (spec->image && !spec->normalised() && look_like_codes(s)) {
       diagnostics.warn(fmt::format("input '{}' is fed values from {} and the recipe has neither mean nor scale: the data look un-normalised", s.name, span),
                        "if the network expects [0, 1], write 'divide: 255' for this input, or its 'mean' and 'std'; if it expects these values, write 'scale: 1' to say so");
     } else if (changes_values(spec->recipe) && s.stored) {

@@ -94,7 +94,7 @@ TEST(InputCheck, RawPixelsWithoutAWordAreSuspicious) {
 }
 
 // What files hold.
-enum class Data { kCodes, kDark, kDigits, kUnit, kSigned, kImageNet, kWhitened, kInt8, kSpectrogram, kPressure, kSixteenBits, kAudio };
+enum class Data { kCodes, kDark, kDigits, kUnit, kSigned, kImageNet, kWhitened, kInt8, kSpectrogram, kLoudness, kPressure, kSixteenBits, kAudio };
 
 Tensor make(Data kind, const Shape& shape, std::mt19937_64& rng) {
   Tensor out(DType::kF64, shape);
@@ -116,6 +116,7 @@ Tensor make(Data kind, const Shape& shape, std::mt19937_64& rng) {
       case Data::kWhitened: x = normal(rng); break;
       case Data::kInt8: x = std::clamp(std::floor(40 * normal(rng)), -128.0, 127.0); break;
       case Data::kSpectrogram: x = -25 + 5 * normal(rng); break;
+      case Data::kLoudness: x = 6 + 6 * unit(rng); break;
       case Data::kPressure: x = 1000 + 5 * normal(rng); break;
       case Data::kSixteenBits: x = std::floor(65536 * unit(rng)); break;
       case Data::kAudio: x = std::floor(200 * normal(rng)); break;
@@ -144,6 +145,7 @@ constexpr const char* kAlready = "; they look normalised already";
 constexpr const char* kForUnit = "but 'mean' and 'std' are made for data in [0, 1]";
 constexpr const char* kRemoveAll = "if they are, remove 'divide', 'mean', 'std' and 'scale' from the recipe";
 constexpr const char* kRemove = "if they are, remove 'mean', 'std' and 'scale' from the recipe";
+constexpr const char* kSayWhich = "if the network expects [0, 1], write 'divide: 255' for this input, or its 'mean' and 'std'; if it expects these values, write 'scale: 1' to say so";
 constexpr const char* kDivide = "add 'divide: 255' to the recipe of this input";
 
 const Case kCases[] = {
@@ -179,7 +181,9 @@ const Case kCases[] = {
     {Data::kCodes, DType::kU8, kPicture, "input: {divide: 65535}", "the recipe is made for values up to 6.554e+04 at least", "check the units of 'divide', 'mean', 'std' and 'scale'"},
     // Nothing said.
     {Data::kCodes, DType::kU8, kPicture, "", "the recipe has neither mean nor scale: the data look un-normalised",
-     "if the network expects [0, 1], write 'divide: 255' for this input, or its 'mean' and 'std'; if it expects these values, write 'scale: 1' to say so"},
+     kSayWhich},
+    {Data::kCodes, DType::kF32, kPicture, "", "the recipe has neither mean nor scale: the data look un-normalised", kSayWhich},
+    {Data::kDark, DType::kF32, kGrey, "", "the recipe has neither mean nor scale: the data look un-normalised", kSayWhich},
 
     // As it should be.
     {Data::kCodes, DType::kU8, kPicture, kImageNetRecipe},
@@ -221,6 +225,7 @@ const Case kCases[] = {
     {Data::kSpectrogram, DType::kF32, {4, 1, 64, 32}, ""},
     {Data::kSpectrogram, DType::kF32, {4, 1, 64, 32}, "input: {mean: -25, std: 5}"},
     {Data::kSpectrogram, DType::kF32, {4, 1, 64, 32}, "input: {scale: 0.01}"},
+    {Data::kLoudness, DType::kF32, {4, 1, 76, 32}, ""},
     {Data::kPressure, DType::kF32, kVector, "input: {mean: 1000, std: 5}"},
     {Data::kPressure, DType::kF32, kVector, "input: {scale: 0.001}"},
     {Data::kSixteenBits, DType::kU16, kPicture, "input: {divide: 65535}"},

@@ -4,6 +4,7 @@
 #include "lower/constants.h"
 #include "lower/lowering.h"
 #include "ops/borders.h"
+#include "ops/verify_network.h"
 
 namespace narrow {
 
@@ -122,6 +123,7 @@ Result<Graph> Lowering::finish() {
   }
   out.remove_dead();
   NARROW_TRY(out.verify());
+  NARROW_TRY(verify_network(out));  // as whoever reads the artifact does: what is written can be run
   return std::move(out);
 }
 

@@ -1,5 +1,6 @@
 // Float values and normalisation of functions of one tensor and of two.
 #include <cmath>
+#include <limits>
 
 #include "kernels/math_f32.h"
 #include "one_node.h"
@@ -84,6 +85,23 @@ TEST(Clip, FromAttributesAndFromInputs) {
   test::OneNode open("Clip", {fed(x)}, make_attrs({{"min", 0.0}, {"max", 3.4028234663852886e38}}));
   test::must(open.normalize(6));
   EXPECT_FALSE(open.graph.node(open.node).attrs.has("max"));
+}
+
+TEST(Clip, ComputedLimitsMakeItMaxAndMin) {
+  const Tensor x = floats({-2, 0.5F, 9}), low = Tensor::scalar<float>(-1), high = Tensor::scalar<float>(4), below = Tensor::scalar<float>(-3);
+  EXPECT_TRUE(run_onnx("Clip", {fed(x), fed(low)})[0].same_bytes(floats({-1, 0.5F, 9})));
+  EXPECT_TRUE(run_onnx("Clip", {fed(x), {}, fed(high)})[0].same_bytes(floats({-2, 0.5F, 4})));
+  EXPECT_TRUE(run_onnx("Clip", {fed(x), fed(low), fed(high)})[0].same_bytes(floats({-1, 0.5F, 4})));
+  EXPECT_TRUE(run_onnx("Clip", {fed(x), constant(low), fed(high)})[0].same_bytes(floats({-1, 0.5F, 4})));
+  EXPECT_TRUE(run_onnx("Clip", {fed(x), fed(low), constant(high)})[0].same_bytes(floats({-1, 0.5F, 4})));
+  EXPECT_TRUE(run_onnx("Clip", {fed(x), fed(low), fed(below)})[0].same_bytes(floats({-3, -3, -3})));  // crossed: max wins
+  const Tensor none = Tensor::scalar<float>(std::numeric_limits<float>::infinity());
+  test::OneNode open("Clip", {fed(x), fed(low), constant(none)});
+  test::must(open.normalize());
+  EXPECT_EQ(open.graph.node(open.node).op, "Max");
+  EXPECT_EQ(open.graph.order().size(), 1U);
+  test::OneNode list("Clip", {fed(x), fed(low), fed(floats({1, 2}))});
+  EXPECT_EQ(list.normalize().error().message, "'max' has shape [2], wanted one number");
 }
 
 TEST(Pow, ConstantExponentBecomesAnAttribute) {

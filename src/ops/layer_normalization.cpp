@@ -51,9 +51,19 @@ void run(RunContext& ctx) {
   });
 }
 
+// Fed with axes in another order, as long as the normalized ones stay where they are.
+bool permute(Graph& graph, NodeId id, const std::vector<int>& perm) {
+  const auto axis = static_cast<std::size_t>(graph.node(id).attrs.get_int("axis"));
+  if (perm.size() != graph.value(graph.node(id).inputs[0]).shape.size()) return false;
+  for (std::size_t i = axis; i < perm.size(); ++i) {
+    if (perm[i] != static_cast<int>(i)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 extern const OpDef op_layer_normalization;
-constinit const OpDef op_layer_normalization{.name = "LayerNormalization", .summary = "normalization over trailing axes", .real_inputs = 3, .since_opset = 17, .normalize = normalize, .infer = infer, .run = run};
+constinit const OpDef op_layer_normalization{.name = "LayerNormalization", .summary = "normalization over trailing axes", .real_inputs = 3, .since_opset = 17, .normalize = normalize, .infer = infer, .run = run, .permute = permute};
 
 }  // namespace narrow

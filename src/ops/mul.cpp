@@ -111,7 +111,7 @@ constinit const OpDef op_mul{.name = "Mul",
                              .infer = infer_binary,
                              .run = run_binary_clamped<Product>,
                              .permute = permute_elementwise,
-                             .recognize = recognize_activation,
+                             .recognize = recognize_composite,
                              .affine = affine,
                              .fuses_activation = true,
                              .fuses_only_clamps = true,
@@ -125,7 +125,7 @@ constinit const OpDef op_div{.name = "Div",
                              .infer = infer_binary,
                              .run = run_binary<Quotient>,
                              .permute = permute_elementwise,
-                             .recognize = recognize_activation,
+                             .recognize = recognize_composite,
                              .quant_rule = div_rule};
 
 extern const OpDef op_qmul;

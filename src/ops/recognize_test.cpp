@@ -92,5 +92,109 @@ TEST(Recognize, LeavesOtherFunctionsAlone) {
   }
 }
 
+// Layer normalization of x over its last axes, in the forms of several exporters. Everything that Recognize looks at is gone
+// through in order, as the pass does.
+struct Layers : Expression {
+  ValueId mean(ValueId v, std::vector<std::int64_t> axes = {3}) {
+    Attrs attrs;
+    attrs.set("axes", std::move(axes));
+    return op("ReduceMean", {v}, std::move(attrs));
+  }
+  ValueId list(std::vector<float> values, Shape shape = {3}) { return graph.add_constant("list", Tensor::of<float>(std::move(shape), values)); }
+  ValueId square(ValueId v) { return op("Pow", {v}, test::make_attrs({{"exponent", 2.0}})); }
+  ValueId deviation(ValueId centred, float epsilon = 1e-3F, std::vector<std::int64_t> axes = {3}) { return op("Sqrt", {op("Add", {mean(square(centred), std::move(axes)), number(epsilon)})}); }
+
+  // How many nodes are left. The function must not change.
+  std::size_t left(ValueId y) {
+    NARROW_SEEDED(rng);
+    graph.add_output(y);
+    const std::vector<Tensor> feed{test::random_tensor({1, 2, 2, 3}, rng, -6, 6)};
+    Executor before(graph);
+    const Tensor wanted = test::must(before.run(feed))[0];
+    for (const NodeId id : std::vector<NodeId>(graph.order().begin(), graph.order().end())) {
+      if (op_of(graph.node(id)).recognize != nullptr) op_of(graph.node(id)).recognize(graph, id);
+    }
+    graph.remove_dead();
+    test::must(graph.verify());
+    test::must(infer_node(graph, graph.order().back()));
+    Executor after(graph);
+    EXPECT_LT(test::max_abs_difference(test::must(after.run(feed))[0], wanted), 2e-5);
+    return graph.order().size();
+  }
+  const Node& last() { return graph.node(graph.order().back()); }
+};
+
+TEST(RecognizeNormalization, WithScaleAndBias) {
+  Layers e;
+  const ValueId centred = e.op("Sub", {e.x, e.mean(e.x)});
+  const ValueId scaled = e.op("Mul", {e.op("Div", {centred, e.deviation(centred)}), e.list({0.5F, 0, -2})});
+  EXPECT_EQ(e.left(e.op("Add", {e.list({1, 2, 0}), scaled})), 1U);
+  EXPECT_EQ(e.last().op, "LayerNormalization");
+  EXPECT_EQ(e.last().attrs.get_int("axis"), 3);
+  EXPECT_FLOAT_EQ(static_cast<float>(e.last().attrs.get_float("epsilon")), 1e-3F);
+  EXPECT_EQ(e.graph.value(e.last().inputs[2]).constant.data<float>()[1], 2);
+}
+
+TEST(RecognizeNormalization, ByTheReciprocalOfTheDeviation) {
+  Layers e;
+  const ValueId centred = e.op("Sub", {e.x, e.mean(e.x)});
+  EXPECT_EQ(e.left(e.op("Mul", {e.op("Reciprocal", {e.deviation(centred, 1e-5F)}), centred})), 1U);
+  EXPECT_EQ(e.last().inputs.size(), 2U);  // no bias
+}
+
+TEST(RecognizeNormalization, WithMeanAndDeviationFoldedIntoScaleAndShift) {
+  Layers e;
+  const ValueId mean = e.mean(e.x), factor = e.op("Mul", {e.op("Reciprocal", {e.deviation(e.op("Sub", {e.x, mean}))}), e.list({0.5F, 3, -2})});
+  EXPECT_EQ(e.left(e.op("Add", {e.op("Mul", {e.x, factor}), e.op("Sub", {e.list({1, 2, 3}), e.op("Mul", {mean, factor})})})), 1U);
+  EXPECT_EQ(e.last().op, "LayerNormalization");
+}
+
+TEST(RecognizeNormalization, OverSeveralAxes) {
+  Layers e;
+  const ValueId centred = e.op("Sub", {e.x, e.mean(e.x, {2, 3})});
+  EXPECT_EQ(e.left(e.op("Mul", {e.op("Div", {centred, e.deviation(centred, 1e-3F, {2, 3})}), e.list({1, 2, 3, 4, 5, 6}, {2, 3})})), 1U);
+  EXPECT_EQ(e.last().attrs.get_int("axis"), 2);
+}
+
+TEST(RecognizeNormalization, LeavesOthersAlone) {
+  {
+    Layers e;  // other axes: of a map, that is instance normalization
+    const ValueId centred = e.op("Sub", {e.x, e.mean(e.x, {1, 2})});
+    EXPECT_EQ(e.left(e.op("Div", {centred, e.deviation(centred, 1e-3F, {1, 2})})), 7U);
+  }
+  {
+    Layers e;  // mean and deviation over different axes
+    const ValueId centred = e.op("Sub", {e.x, e.mean(e.x, {2, 3})});
+    EXPECT_EQ(e.left(e.op("Div", {centred, e.deviation(centred)})), 7U);
+  }
+  {
+    Layers e;  // by the variance
+    const ValueId centred = e.op("Sub", {e.x, e.mean(e.x)});
+    EXPECT_EQ(e.left(e.op("Div", {centred, e.op("Add", {e.mean(e.square(centred)), e.number(1e-3F)})})), 6U);
+  }
+  {
+    Layers e;  // the scale differs between rows: it stays behind
+    const ValueId centred = e.op("Sub", {e.x, e.mean(e.x)});
+    EXPECT_EQ(e.left(e.op("Mul", {e.op("Div", {centred, e.deviation(centred)}), e.list({1, 2, 3, 4, 5, 6}, {2, 3})})), 2U);
+  }
+  {
+    Layers e;  // the deviation is needed elsewhere
+    const ValueId centred = e.op("Sub", {e.x, e.mean(e.x)}), deviation = e.deviation(centred);
+    e.graph.add_output(deviation);
+    EXPECT_EQ(e.left(e.op("Div", {centred, deviation})), 7U);
+  }
+}
+
+TEST(RecognizeNormalization, TransposesPassThatLeaveTheAxesInPlace) {
+  Attrs attrs;
+  attrs.set("axis", std::int64_t{2});
+  Layers e;
+  const ValueId y = e.op("LayerNormalization", {e.x, e.list({1, 2, 3, 4, 5, 6}, {2, 3})}, std::move(attrs));
+  const NodeId node = e.graph.value(y).producer;
+  EXPECT_TRUE(op_of(e.graph.node(node)).permute(e.graph, node, {1, 0, 2, 3}));
+  EXPECT_FALSE(op_of(e.graph.node(node)).permute(e.graph, node, {0, 1, 3, 2}));
+  EXPECT_FALSE(op_of(e.graph.node(node)).permute(e.graph, node, {0, 2, 1, 3}));
+}
+
 }  // namespace
 }  // namespace narrow

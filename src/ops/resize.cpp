@@ -151,6 +151,10 @@ void run(RunContext& ctx) {
 
 // --- integer ---
 
+// A runtime that finds one grid in front of a linear Resize and behind it interpolates the codes themselves, and cuts off what should be
+// rounded (ONNX Runtime 1.20). A scale that differs in its last bit makes it compute in real numbers.
+float scale_for_reals(float scale) { return std::nextafter(scale, std::numeric_limits<float>::infinity()); }
+
 constexpr double kLargestUnit = 0x1p40;  // 16-bit codes times this fit 64-bit accumulators
 
 // Of linear interpolation: what the weights of one output add up to.
@@ -181,6 +185,10 @@ Status lower(LowerContext& ctx) {
   NodeSpec spec{.op = "qresize", .inputs = {ctx.input(0), rescales.multiplier, rescales.shift, rescales.scale}, .attrs = ctx.node().attrs};
   spec.attrs.set("x_zero_point", x.zero_point[0]);
   set_code_grid(spec.attrs, y);
+  if (ctx.profile().rounding == Rounding::kFloatRne) {
+    spec.attrs.set("x_scale", Attr(static_cast<double>(x.scale[0])));
+    spec.attrs.set("y_scale", Attr(static_cast<double>(scale_for_reals(y.scale[0]))));
+  }
   ctx.emit_output(std::move(spec));
   return {};
 }
@@ -191,9 +199,38 @@ Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& no
   return infer(graph, node);
 }
 
-// qresize (linear): the sum of weighted codes in units of 1 / (denominators of the positions), requantized.
+// qresize (linear): the sum of weighted codes in units of 1 / (denominators of the positions), requantized. Under float_rne as ONNX
+// Runtime does: real numbers are interpolated in float, in this order; doubling a map has ties everywhere.
+void run_in_reals(RunContext& ctx) {
+  const Attrs& attrs = ctx.node.attrs;
+  const Shape &xs = ctx.inputs[0].shape(), &ys = ctx.outputs[0].shape();
+  const FloatSampling rows = float_sampling_of(attrs, 0, xs[1], ys[1]), columns = float_sampling_of(attrs, 1, xs[2], ys[2]);
+  const CodeGrid grid = read_code_grid(ctx.node);
+  const auto x_scale = static_cast<float>(attrs.get_float("x_scale")), y_scale = static_cast<float>(attrs.get_float("y_scale"));
+  const auto zero = static_cast<std::int32_t>(attrs.get_int("x_zero_point"));
+  with_codes(ctx.inputs[0], [&](const auto* x) {
+    for_rows(ys, [&](std::int64_t row, std::int64_t n, std::int64_t oh) {
+      std::vector<float> sums(static_cast<std::size_t>(ys[3]));
+      for (std::int64_t ow = 0; ow < ys[2]; ++ow) {
+        std::fill(sums.begin(), sums.end(), 0.0F);
+        for (std::size_t r = static_cast<std::size_t>(oh) * 2, r_end = r + 2; r < r_end; ++r) {
+          for (std::size_t c = static_cast<std::size_t>(ow) * 2, c_end = c + 2; c < c_end; ++c) {
+            const float weight = columns.weight[c] * rows.weight[r];
+            const auto* from = x + ((n * xs[1] + rows.index[r]) * xs[2] + columns.index[c]) * xs[3];
+            for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += weight * dequantize(from[i], x_scale, zero);
+          }
+        }
+        for (std::size_t i = 0; i < sums.size(); ++i) {
+          store_code(ctx.outputs[0], (row * ys[2] + ow) * ys[3] + static_cast<std::int64_t>(i), quantize(sums[i], y_scale, grid.zero_point, grid.low, grid.high));
+        }
+      }
+    });
+  });
+}
+
 void run_integer(RunContext& ctx) {
   const Attrs& attrs = ctx.node.attrs;
+  if (rounding_of(ctx.node) == Rounding::kFloatRne) return run_in_reals(ctx);
   const Shape &xs = ctx.inputs[0].shape(), &ys = ctx.outputs[0].shape();
   const Sampling rows = sampling_of(attrs, 0, xs[1], ys[1]), columns = sampling_of(attrs, 1, xs[2], ys[2]);
   const CodeGrid grid = read_code_grid(ctx.node);
@@ -221,15 +258,14 @@ void run_integer(RunContext& ctx) {
 
 // --- export: ONNX opset 13 states sizes when they give the same scale, else scales ---
 
-// A runtime that finds one grid in front of a linear Resize and behind it interpolates the codes themselves, and cuts off what should be
-// rounded (ONNX Runtime 1.20). A scale that differs in its last bit makes it compute in real numbers, as the integer network rounds.
+// The integer network rounds what it interpolates.
 void keep_in_reals(Graph& graph, ValueId y) {
   const std::vector<NodeId> users = graph.value(y).users;
   for (const NodeId user : users) {
     if (graph.node(user).op != "QuantizeLinear" || !graph.value(graph.node(user).inputs[1]).is_constant()) continue;
     const Value& scale = graph.value(graph.node(user).inputs[1]);
     Tensor next = scale.constant.clone();
-    for (float& s : next.span<float>()) s = std::nextafter(s, std::numeric_limits<float>::infinity());
+    for (float& s : next.span<float>()) s = scale_for_reals(s);
     graph.set_input(user, 1, graph.add_constant(scale.name, std::move(next)));
   }
 }

@@ -98,4 +98,27 @@ Sampling sampling_of(const Attrs& attrs, std::size_t d, std::int64_t in, std::in
   return s;
 }
 
+FloatSampling float_sampling_of(const Attrs& attrs, std::size_t d, std::int64_t in, std::int64_t out) {
+  const std::string mode = attrs.get_string("coordinate_transformation_mode", "half_pixel");
+  const auto scale = static_cast<float>(attrs.get_floats("scales")[d]), last = static_cast<float>(in - 1);
+  const auto position = [&](float i) -> float {
+    if (scale == 1) return i;
+    if (mode == "align_corners") return out == 1 ? 0 : i * last / static_cast<float>(out - 1);
+    if (mode == "asymmetric") return i / scale;
+    if (mode == "pytorch_half_pixel" && out == 1) return 0;
+    if (mode == "tf_half_pixel_for_nn") return (i + 0.5F) / scale;
+    float offset = 0;
+    if (mode == "half_pixel_symmetric") offset = static_cast<float>(in) / 2 * (1 - static_cast<float>(out) / (scale * static_cast<float>(in)));
+    return offset + (i + 0.5F) / scale - 0.5F;
+  };
+  FloatSampling s;
+  for (std::int64_t i = 0; i < out; ++i) {
+    const float at = std::clamp(position(static_cast<float>(i)), 0.0F, last);
+    const auto first = static_cast<std::int64_t>(at), second = std::min(first + 1, in - 1);
+    s.index.insert(s.index.end(), {first, second});
+    s.weight.insert(s.weight.end(), {first == second ? 0.5F : static_cast<float>(second) - at, first == second ? 0.5F : at - static_cast<float>(first)});
+  }
+  return s;
+}
+
 }  // namespace narrow

@@ -19,4 +19,12 @@ struct Sampling {
 // attrs: of a Resize in internal form; d: entry of its "scales" (0 height, 1 width); in, out: extents of that axis.
 Sampling sampling_of(const Attrs& attrs, std::size_t d, std::int64_t in, std::int64_t out);
 
+// Linear interpolation as ONNX Runtime 1.20 has it: positions in float, whose last bits decide what is half-way between two codes.
+// Two indices and two weights for every output; from the last pixel on both are that pixel.
+struct FloatSampling {
+  std::vector<std::int64_t> index;
+  std::vector<float> weight;
+};
+FloatSampling float_sampling_of(const Attrs& attrs, std::size_t d, std::int64_t in, std::int64_t out);
+
 }  // namespace narrow

@@ -98,5 +98,15 @@ TEST(Resize, TiesOfCodesRoundUp) {
   EXPECT_TRUE(run_lowered(graph, plan_of(graph, {grid}, grid), {}, {x}, true).codes.same_bytes(Tensor::of<std::uint8_t>({1, 1, 4, 1}, {0, 1, 2, 2})));
 }
 
+// Where the exact sum is half-way between codes, float sums decide: those of ONNX Runtime 1.20, which gave these codes.
+TEST(Resize, FloatRneDecidesTiesAsOnnxRuntime) {
+  const QuantParams grid = QuantParams::per_tensor(DType::kU8, 0.0137F, 31);
+  const Tensor x = dequantize(Tensor::of<std::uint8_t>({1, 3, 4, 1}, {207, 21, 45, 60, 46, 205, 222, 149, 10, 24, 85, 110}), grid);
+  const Graph graph = one_op("Resize", internal("linear", "half_pixel", 6, 8, 2, 2), {{x}});
+  const Tensor wanted = Tensor::of<std::uint8_t>({1, 6, 8, 1}, {207, 160, 67, 27, 39, 49, 56, 60, 167, 142, 92, 73, 84, 87, 84, 82, 86, 104, 141, 164, 173, 165, 139, 127,
+                                                                37, 68, 129, 167, 181, 176, 151, 139, 19, 32, 57, 82, 107, 119, 120, 120, 10, 14, 21, 39, 70, 91, 104, 110});
+  EXPECT_TRUE(run_lowered(graph, plan_of(graph, {grid}, grid), {.rounding = Rounding::kFloatRne}, {x}, true).codes.same_bytes(wanted));
+}
+
 }  // namespace
 }  // namespace narrow

@@ -1,5 +1,5 @@
-// Does every node of a graph that comes from outside (an artifact) fit its operator? What passes can be run: inputs, types,
-// shapes and attributes are as the operators rely on.
+// Does every node of a graph that comes from outside (an artifact), or that lowering has made, fit its operator? What passes can
+// be run: inputs, types, shapes and attributes are as the operators rely on.
 #pragma once
 
 #include "base/error.h"

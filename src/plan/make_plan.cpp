@@ -14,6 +14,8 @@ namespace {
 
 // Joining branches at the very end costs accuracy and saves nothing, so that half an octave's difference is enough.
 constexpr double kTailRatio = 1.5;
+// An output that uses less of its function's range than this was not excited: scores that matter are larger.
+constexpr double kSilent = 1.0 / 16;
 
 std::string recipe_name(const Recipe& recipe) { return "recipe " + recipe.file; }
 
@@ -88,6 +90,23 @@ void free_output_tail(const Graph& graph, const Scales& scales, const Wishes& wi
   }
 }
 
+// A detector that was calibrated on samples without what it detects would never answer: its grid ends at what it said to them.
+void tell_silent_outputs(const Graph& graph, const std::vector<ActivationPlan>& activations, const Wishes& wishes, Diagnostics& diagnostics) {
+  for (const ActivationPlan& a : activations) {
+    const ValueId id = graph.find_value(a.value);
+    const Node* node = graph.producer(id);
+    if (node == nullptr || !graph.is_output(id)) continue;
+    const FusedActivation function = fused_activation(*node);
+    const LayerWishes& wished = wishes.nodes[graph.value(id).producer.index];
+    if (function.op == nullptr || !function.op->activation->fixed_range || wished.range || wished.scale) continue;
+    const auto [low, high] = *function.op->activation->fixed_range;
+    const Range seen{a.params.lowest(), a.params.highest()};
+    if (width(seen) >= kSilent * (high - low)) continue;
+    diagnostics.warn(fmt::format("output '{}' stays within {} on the calibration samples, and its grid ends there, although {} reaches [{}, {}]", a.value, to_string(seen), function.op->name, low, high),
+                     fmt::format("calibrate on samples that the network answers to as well, or write in the recipe, layers: [{{match: \"{}\", range: [{}, {}]}}]", node->name, low, high));
+  }
+}
+
 Status refuse_islands(const Graph& graph, const std::vector<NodeChoice>& choices, const Target& target) {
   std::vector<std::string> notes;
   for (const NodeId id : graph.order()) {
@@ -126,6 +145,7 @@ Result<Plan> make_plan(const Graph& graph, const Stats& stats, const Recipe& rec
   scales.tell_overruled(choices, diagnostics);
   tell_unheeded(graph, choices, wishes, diagnostics);
   plan.activations = NARROW_TRY(scales.decide(choices));
+  tell_silent_outputs(graph, plan.activations, wishes, diagnostics);
 
   std::vector<const QuantParams*> params(graph.value_slots(), nullptr);
   for (const ActivationPlan& a : plan.activations) params[graph.find_value(a.value).index] = &a.params;

@@ -19,6 +19,25 @@ const %b: f32[3] = {0.5, -1, 3}
 out %y
 )";
 
+TEST(MakePlan, OutputsThatTheSamplesDoNotExciteAreNamed) {
+  constexpr std::string_view kDetector = R"(
+graph "g"
+in %x: f32[1,2]
+%y = Gemm(%x, %w: f32[1,2] = {1, -2}) {activation="Sigmoid"} node "head"
+out %y
+)";
+  Case silent(kDetector, {{"x", -1.0F, 1.0F}, {"y", 0.0F, 0.01F}});
+  silent.plan();
+  ASSERT_EQ(silent.warnings.size(), 1U);
+  EXPECT_NE(silent.warnings[0].find("output 'y' stays within [0, 0.01] on the calibration samples, and its grid ends there, although Sigmoid reaches [0, 1]"), std::string::npos) << silent.warnings[0];
+  silent.recipe = must(parse_recipe("layers: [{match: head, range: [0, 1]}]", "r.yaml"));
+  silent.plan();
+  EXPECT_TRUE(silent.warnings.empty());
+  Case answers(kDetector, {{"x", -1.0F, 1.0F}, {"y", 0.0F, 0.5F}});
+  answers.plan();
+  EXPECT_TRUE(answers.warnings.empty());
+}
+
 TEST(MakePlan, ConvolutionExactly) {
   Case c(kConv, {{"x", -1.0F, 1.55F}, {"y", 0.0F, 5.1F}});
   EXPECT_EQ(c.sites(), (std::vector<std::string>{"x", "y"}));

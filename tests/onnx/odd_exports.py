@@ -1,6 +1,6 @@
 """What needs care on the way back to ONNX, and numbers at the edge of what integers hold."""
 import numpy as np
-from odd_model import Model, case
+from odd_model import SAMPLES, Model, case
 
 
 def between_convolutions(m, x, *middle):
@@ -16,15 +16,24 @@ def between_convolutions(m, x, *middle):
 
 
 for mode in ("cubic", "linear", "nearest"):
-    for coordinates in ("half_pixel", "align_corners", "asymmetric"):
+    for coordinates in ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"):
         for target in ("generic-int8", "ort"):
 
             @case(f"export/resize_{mode}_{coordinates}_{target}")
             def _(mode=mode, coordinates=coordinates, target=target):
                 m = Model()
                 m.target = target
+                m.exact = target == "ort" and mode != "cubic"
                 m.const("scales", [1, 1, 2, 1.5])
                 return between_convolutions(m, [1, 3, 8, 8], lambda m: m.add("Resize", ["a", "", "scales"], "b", mode=mode, coordinate_transformation_mode=coordinates))
+
+
+@case("export/resize_doubled")
+def _():
+    m = Model()
+    m.target, m.exact = "ort", True  # every second row and column is a tie
+    m.const("scales", [1, 1, 2, 2])
+    return between_convolutions(m, [1, 3, 12, 10], lambda m: m.add("Resize", ["a", "", "scales"], "b", mode="linear"))
 
 
 def pool_case(name, opset=13, pad=None, ort=True, qdq=True, **attributes):
@@ -59,6 +68,59 @@ def _():
     m.add("LayerNormalization", ["a", "s", "t"], "n")
     m.weights("v", 16, 8)
     m.add("MatMul", ["n", "v"], "y")
+    return m.output("y")
+
+
+def decomposed_normalization(m, x, width, folded):
+    """As exporters wrote it before operator set 17; `folded`: mean and deviation as scale and shift of x."""
+    m.const("s", m.rng.uniform(0.5, 1.5, width)), m.const("t", m.rng.normal(size=width)), m.const("epsilon", 1e-5)
+    m.add("ReduceMean", [x], "mean", axes=[-1])
+    m.add("Sub", [x, "mean"], "centred")
+    m.add("Mul", ["centred", "centred"], "square")
+    m.add("ReduceMean", ["square"], "variance", axes=[-1])
+    m.add("Add", ["variance", "epsilon"], "positive")
+    m.add("Sqrt", ["positive"], "deviation")
+    if folded:
+        m.add("Reciprocal", ["deviation"], "inverse"), m.add("Mul", ["inverse", "s"], "factor")
+        m.add("Mul", ["mean", "factor"], "offset"), m.add("Sub", ["t", "offset"], "shift")
+        m.add("Mul", [x, "factor"], "scaled")
+        return m.add("Add", ["scaled", "shift"], "normal")
+    m.add("Div", ["centred", "deviation"], "unit")
+    m.add("Mul", ["unit", "s"], "scaled")
+    return m.add("Add", ["scaled", "t"], "normal")
+
+
+def rows_of_all_sizes(m, shape, axes):
+    """Their squares differ by a factor of 400."""
+    sizes = np.exp(m.rng.uniform(-1.5, 1.5, (SAMPLES, *[1 if i in axes else n for i, n in enumerate(shape)])))
+    return (m.rng.normal(size=(SAMPLES, *shape)) * sizes).astype(np.float32)
+
+
+for folded in (False, True):
+
+    @case(f"export/layer_normalization_decomposed{'_and_folded' if folded else ''}", db=24)  # 10 dB piece by piece
+    def _(folded=folded):
+        m = Model()
+        m.input("x", [5, 16], data=rows_of_all_sizes(m, [5, 16], (1,)))
+        m.weights("w", 16, 32)
+        m.add("MatMul", ["x", "w"], "a")
+        decomposed_normalization(m, "a", 32, folded)
+        m.weights("v", 32, 8)
+        m.add("MatMul", ["normal", "v"], "y")
+        return m.output("y")
+
+
+@case("export/layer_normalization_of_channels", db=30)
+def _():
+    m = Model()
+    m.input("x", [1, 3, 8, 8], data=rows_of_all_sizes(m, [1, 3, 8, 8], (0, 1)))
+    m.weights("w", 16, 3, 3, 3)
+    m.add("Conv", ["x", "w"], "a")
+    m.add("Transpose", ["a"], "last", perm=[0, 2, 3, 1])
+    decomposed_normalization(m, "last", 16, False)
+    m.add("Transpose", ["normal"], "first", perm=[0, 3, 1, 2])
+    m.weights("v", 4, 16, 1, 1)
+    m.add("Conv", ["first", "v"], "y")
     return m.output("y")
 
 

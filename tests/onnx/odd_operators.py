@@ -140,6 +140,20 @@ def _():
     return m.output("y")
 
 
+for kind, below, above in (("low", "r", ""), ("high", "", "r"), ("both", "r", "q"), ("low_of_constant_high", "r", "hi"), ("high_of_constant_low", "lo", "q")):
+
+    @case(f"clip/computed_{kind}")
+    def _(below=below, above=above):
+        m = Model()
+        m.input("x", [1, 3, 6, 6])
+        conv_relu(m)
+        m.const("lo", 0.1), m.const("hi", 0.6), m.const("half", 0.5)
+        m.add("ReduceMean", ["c.conv"], "r", keepdims=0)
+        m.add("Add", ["r", "half"], "q")
+        m.add("Clip", ["c.conv", below, above], "y")
+        return m.output("y")
+
+
 @case("batchnorm/zero_variance")
 def _():
     m = Model()
