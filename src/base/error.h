@@ -5,7 +5,6 @@
 
 #include <fmt/core.h>
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>

@@ -1,7 +1,6 @@
 #include <yaml-cpp/yaml.h>
 
 #include <charconv>
-#include <cmath>
 #include <limits>
 
 #include "base/json.h"

@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/parallel.h"
-#include "base/text.h"
 #include "calibrate/observe.h"
 #include "data/sample_stream.h"
 #include "ops/op_def.h"

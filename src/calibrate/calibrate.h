@@ -4,7 +4,6 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
 #include "base/diagnostics.h"
 #include "base/progress.h"

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "base/file.h"
-#include "calibrate/observe.h"
 #include "ops/op_def.h"
 #include "base/parallel.h"
 #include "support.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/text.h"
 #include "kernels/range_scan.h"
 
 namespace narrow {

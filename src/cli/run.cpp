@@ -1,5 +1,4 @@
 #include <filesystem>
-#include <map>
 
 #include "base/file.h"
 #include "base/table.h"

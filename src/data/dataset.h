@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "base/diagnostics.h"
 #include "base/error.h"
 #include "graph/graph.h"
 #include "recipe/recipe.h"

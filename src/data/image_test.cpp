@@ -1,6 +1,5 @@
 #include "data/image.h"
 
-#include <cstdlib>
 #include <fstream>
 #include <numeric>
 #include <span>

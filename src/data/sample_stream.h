@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/diagnostics.h"
 #include "data/dataset.h"
 
 namespace narrow {

@@ -6,7 +6,6 @@
 #include <compare>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>

@@ -1,6 +1,5 @@
 #include "graph/text.h"
 
-#include <cmath>
 #include <limits>
 
 #include "ops/parse_network.h"

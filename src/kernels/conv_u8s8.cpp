@@ -1,7 +1,6 @@
 #include "kernels/conv_u8s8.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "base/clones.h"

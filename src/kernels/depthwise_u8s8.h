@@ -3,7 +3,6 @@
 // output pixels that it overlaps.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 

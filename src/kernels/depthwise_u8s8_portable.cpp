@@ -1,5 +1,4 @@
 // Plain C++, one kernel row at a time: no columns are formed.
-#include <algorithm>
 
 #include "kernels/depthwise_u8s8.h"
 

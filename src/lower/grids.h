@@ -2,7 +2,6 @@
 // carried, and which grid a node wants at each input. Lowering and QDQ export both read it, so that they cannot differ.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "graph/graph.h"

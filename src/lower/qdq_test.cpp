@@ -1,6 +1,5 @@
 #include "lower/qdq.h"
 
-#include "graph/text.h"
 #include "lower/lower.h"
 #include "lower_samples.h"
 #include "run/executor.h"

@@ -3,11 +3,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "base/diagnostics.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "data/dataset.h"

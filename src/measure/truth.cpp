@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "measure/annotations.h"
 #include "measure/reading.h"
 #include "tensor/npy.h"
 

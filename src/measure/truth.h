@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "data/dataset.h"
-#include "measure/annotations.h"
+#include "measure/detection.h"
 
 namespace narrow {
 

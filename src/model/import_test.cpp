@@ -1,6 +1,5 @@
 #include "model/import.h"
 
-#include <cmath>
 #include <fstream>
 #include <limits>
 

@@ -10,7 +10,6 @@
 #include <string>
 
 #include "base/file.h"
-#include "model/onnx_proto.h"
 
 namespace narrow {
 

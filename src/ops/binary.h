@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/parallel.h"
 #include "ops/unary.h"

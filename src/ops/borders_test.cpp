@@ -1,6 +1,5 @@
 #include "ops/borders.h"
 
-#include "graph/text.h"
 #include "ops/op_def.h"
 #include "run/executor.h"
 #include "support.h"

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/math_f32.h"
 #include "one_node.h"
 #include "ops/binary.h"
 

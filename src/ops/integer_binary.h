@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <utility>
 
 #include "kernels/elementwise_u8.h"
 #include "ops/binary.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <initializer_list>
-#include <string>
 #include <string_view>
 
 #include "ops/op_def.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "ops/op_def.h"
-#include "ops/unary.h"
 
 namespace narrow {
 

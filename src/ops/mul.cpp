@@ -1,7 +1,5 @@
 // Mul (with a clamp fused in) and Div; the integer operator qmul. Division by a constant becomes multiplication by its
 // reciprocal on import.
-#include <cmath>
-#include <limits>
 
 #include "ops/binary.h"
 #include "ops/integer_binary.h"

@@ -9,11 +9,9 @@
 //   * parameters that ONNX passes as constant inputs (shape, axes, pads, starts, scales, min, max…) are attributes
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // form). For test cases and files that people write; dumps that carry all types need only parse_graph().
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "graph/text.h"

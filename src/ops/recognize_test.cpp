@@ -1,4 +1,3 @@
-#include "ops/recognize.h"
 
 #include "one_node.h"
 

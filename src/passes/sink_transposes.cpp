@@ -1,7 +1,6 @@
 // Importing a channels-first network wraps every channels-last operator in two Transposes. They are moved towards the
 // outputs, through every operator that can work on permuted axes, until pairs meet and cancel. What remains stands where
 // the order of axes really changes: at channels-first inputs and outputs, and in attention.
-#include <algorithm>
 
 #include "ops/layout.h"
 #include "ops/op_def.h"

@@ -1,6 +1,5 @@
 #include "plan/importance.h"
 
-#include <algorithm>
 #include <iterator>
 
 namespace narrow {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/diagnostics.h"
 #include "graph/graph.h"
 #include "ops/op_def.h"
 #include "plan/wishes.h"

@@ -10,8 +10,6 @@
 // A line that shares another's params names it instead of repeating them, so that one edit moves all that must be the same.
 // Names are quoted, with \" \\ \n \t \r \xNN inside. A zp list may be one number for all. '#' begins a comment line.
 #include <charconv>
-#include <cmath>
-#include <cstdlib>
 #include <unordered_map>
 
 #include "base/hash.h"

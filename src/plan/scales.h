@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/diagnostics.h"
 #include "calibrate/calibrators.h"
 #include "graph/graph.h"
 #include "plan/islands.h"

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "plan/islands.h"
 #include "plan/plan.h"
 #include "plan/wishes.h"
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/diagnostics.h"
 #include "base/error.h"
 #include "tensor/dtype.h"
 

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-
-#include "base/text.h"
 
 namespace narrow {
 namespace {

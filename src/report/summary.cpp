@@ -1,7 +1,6 @@
 #include "report/summary.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <tuple>
 

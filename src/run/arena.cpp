@@ -1,7 +1,6 @@
 #include "run/arena.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace narrow {
 

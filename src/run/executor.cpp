@@ -1,7 +1,6 @@
 #include "run/executor.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "run/arena.h"
 

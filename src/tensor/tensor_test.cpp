@@ -1,6 +1,5 @@
 #include "tensor/tensor.h"
 
-#include <cmath>
 #include <limits>
 
 #include "support.h"

@@ -1,6 +1,5 @@
 // Plan text: whatever parses prints and parses back to itself.
 #include <cstdint>
-#include <string_view>
 
 #include "plan/plan.h"
 

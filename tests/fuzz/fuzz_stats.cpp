@@ -1,7 +1,6 @@
 // Statistics: whatever parses prints and parses back to itself, and every calibrator finds an interval in it.
 #include <cmath>
 #include <cstdint>
-#include <string_view>
 
 #include "calibrate/calibrators.h"
 

@@ -1,7 +1,6 @@
 // For tests of the planner: a graph as text, statistics of given ranges, and a plan that is checked for what all plans must hold.
 #pragma once
 
-#include <cmath>
 #include <string>
 #include <string_view>
 #include <tuple>

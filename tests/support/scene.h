@@ -2,9 +2,7 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <random>
-#include <sstream>
 #include <string>
 
 #include "base/file.h"
