@@ -191,7 +191,6 @@ Result<Stats> calibrate(const Graph& graph, std::span<const ValueId> sites, cons
   return stats;
 }
 
-Status save_stats(const Stats& stats, const std::string& path) { return write_file(path, stats.to_json().dump()); }
 
 Result<Stats> load_stats(const std::string& path, const Graph& graph) {
   const std::string text = NARROW_TRY(read_file(path));

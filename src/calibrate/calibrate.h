@@ -23,8 +23,7 @@ struct CalibrateOptions {
 // warning and skipped. Errors: none remains; a NaN in an activation (names the layer and the sample); interrupted.
 Result<Stats> calibrate(const Graph& graph, std::span<const ValueId> sites, const Dataset& dataset, const CalibrateOptions& options = {});
 
-// A JSON file with a version and the hash of the graph. Errors of load_stats: unreadable, or made for another graph.
-Status save_stats(const Stats& stats, const std::string& path);
+// From the file of Stats::to_json(): JSON with a version and the hash of the graph. Errors: unreadable, or made for another graph.
 Result<Stats> load_stats(const std::string& path, const Graph& graph);
 
 }  // namespace narrow

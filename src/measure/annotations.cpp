@@ -47,10 +47,6 @@ Result<double> coordinate(std::string_view box, std::string_view tag, const std:
 
 }  // namespace
 
-std::string_view class_name(std::int64_t label) {
-  return label >= 0 && label < static_cast<std::int64_t>(kClasses.size()) ? kClasses[static_cast<std::size_t>(label)] : std::string_view{};
-}
-
 std::optional<std::int64_t> class_label(std::string_view name) {
   for (const Alias& alias : kAliases) {
     if (alias.voc == name) name = alias.coco;

@@ -12,9 +12,8 @@
 
 namespace narrow {
 
-// The 80 COCO classes in their usual order; index = label of a detector trained on COCO.
-std::string_view class_name(std::int64_t label);  // "" outside
-// By COCO name or by the VOC name of the same class ("aeroplane" = "airplane").
+// Label of a detector trained on COCO (index among its 80 classes in their usual order), by the COCO name or by the VOC name of the same
+// class ("aeroplane" = "airplane"); nullopt: no such class.
 std::optional<std::int64_t> class_label(std::string_view name);
 
 // Every object of an annotation, "difficult" ones included. Errors name the file and what is missing or unknown.

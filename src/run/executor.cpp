@@ -29,7 +29,6 @@ Executor::~Executor() = default;
 Executor::Executor(Executor&&) noexcept = default;
 Executor& Executor::operator=(Executor&&) noexcept = default;
 const Graph& Executor::graph() const { return *state_->graph; }
-std::size_t Executor::arena_bytes() const { return state_->arena.has_data() ? state_->arena.bytes() : 0; }
 
 Executor::Executor(const Graph& graph, ExecutorOptions options) : state_(std::make_unique<State>()) {
   State& s = *state_;

@@ -32,7 +32,6 @@ class Executor {
   Executor& operator=(Executor&&) noexcept;
 
   const Graph& graph() const;
-  std::size_t arena_bytes() const;
   // inputs: one per graph input, exactly its type (error names the input, found and wanted). Outputs are copies that
   // the caller owns. Not re-entrant; to be called by the thread that made the executor.
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs, const Observer& observer = {});

@@ -28,6 +28,4 @@ FixedPoint to_fixed_point(double real) {
   return multiplier == 0 ? FixedPoint{0, 1} : FixedPoint{static_cast<std::int32_t>(multiplier), kMostShift};
 }
 
-double to_double(FixedPoint value) { return std::ldexp(static_cast<double>(value.multiplier), -value.shift); }
-
 }  // namespace narrow

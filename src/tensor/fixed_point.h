@@ -14,6 +14,5 @@ struct FixedPoint {
 
 // real >= 0 and < 2^30. Below 2^-32 precision is lost bit by bit; what rounds to 0 at 2^-62 gives {0, 1}.
 FixedPoint to_fixed_point(double real);
-double to_double(FixedPoint value);
 
 }  // namespace narrow
