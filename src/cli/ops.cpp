@@ -12,13 +12,13 @@ Status run(const OpsCommand& command) {
   for (const OpDef* op : all_ops()) {
     if (!is_float_op(*op)) continue;
     const bool integer = op->quant_rule != nullptr, rewritten = is_rewritten(*op);
-    table.add_row({std::string(op->name), op->onnx ? fmt::format("{}-{}", op->since_opset, op->until_opset) : "none", "yes", integer ? "yes" : rewritten ? "rewritten" : "no", std::string(op->summary)});
+    table.add_row({std::string(op->name), op->onnx ? fmt::format("{}-{}", op->since_opset, kNewestOpset) : "none", "yes", integer ? "yes" : rewritten ? "rewritten" : "no", std::string(op->summary)});
     Json entry = Json::object();
     entry["name"] = op->name;
     entry["onnx"] = op->onnx;
     if (op->onnx) {
       entry["since_opset"] = op->since_opset;
-      entry["until_opset"] = op->until_opset;
+      entry["until_opset"] = kNewestOpset;
     }
     entry["integer"] = integer;
     entry["rewritten"] = rewritten;

@@ -16,7 +16,7 @@
 namespace narrow {
 namespace {
 
-constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 21, kNewestIr = 10;
+constexpr std::int64_t kNewestIr = 10;
 
 // A node that cannot be imported.
 struct Refusal {
@@ -89,8 +89,8 @@ class Importer {
         continue;
       } else if (op == nullptr || !op->onnx) {
         refuse(n, "the operator is not supported", "`narrow ops` lists the supported operators");
-      } else if (opset_ < op->since_opset || opset_ > op->until_opset) {
-        refuse(n, fmt::format("not supported in operator set {}, only in {} to {}", opset_, op->since_opset, op->until_opset), "export the model with another opset_version");
+      } else if (opset_ < op->since_opset) {
+        refuse(n, fmt::format("not supported in operator set {}, only in {} to {}", opset_, op->since_opset, kNewestOpset), "export the model with another opset_version");
       } else {
         for (const OnnxAttribute& attribute : node.attributes) {
           if (auto reason = wrong_attribute(attribute)) refuse(n, std::move(*reason));

@@ -66,7 +66,7 @@ void run_where(RunContext& ctx) {
 
 QuantRule rule(const Graph&, const Node&) { return {.unquantized = "comparisons and selections have no integer form"}; }
 
-constexpr OpDef comparison(std::string_view name, std::string_view summary, void (*run)(RunContext&), int since_opset = 1) {
+constexpr OpDef comparison(std::string_view name, std::string_view summary, void (*run)(RunContext&), int since_opset = kOldestOpset) {
   return {.name = name, .summary = summary, .min_inputs = 2, .since_opset = since_opset, .infer = infer_compare, .run = run, .permute = permute_elementwise, .quant_rule = rule};
 }
 

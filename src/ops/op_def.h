@@ -107,13 +107,15 @@ struct ActivationDef {
   std::optional<std::pair<double, double>> fixed_range = std::nullopt;
 };
 
+// ONNX operator sets that are read. Before 7 the attributes `broadcast` and `axis` said how operands match.
+inline constexpr int kOldestOpset = 7, kNewestOpset = 21;
+
 struct OpDef {
   std::string_view name;
   std::string_view summary;            // one line for `narrow ops`
   std::size_t min_inputs = 1;          // inputs that must be there, in ONNX form and in ours; integer operators check theirs in infer
   std::size_t real_inputs = 0;         // of the first so many, those that are there must be f32; import sees to it
-  int since_opset = 1;                 // ONNX versions understood on import
-  int until_opset = 21;
+  int since_opset = kOldestOpset;      // first ONNX operator set that has it, as far as we read them
   bool onnx = true;                    // false: internal or integer operator, cannot be imported
   bool view = false;                   // output 0 has the bytes of input 0 (Reshape)
   bool channels_last = false;          // works on [N, ..., C] maps only: normalize and denormalize wrap the node in Transposes
