@@ -1,7 +1,7 @@
 // The entropy calibrator: the threshold t on |x| whose clipped and quantized distribution Q is nearest to the clipped one P,
-// in Kullback-Leibler divergence (Migacz, "8-bit inference with TensorRT", GTC 2017), in the form of specs/algorithms.md
-// § 2.2: fractional groups, as wide as the real step of the candidate range; the mass of a group spread over its non-empty
-// bins; the spike at zero replaced by its neighbour; ties prefer the larger threshold.
+// in Kullback-Leibler divergence (Migacz, "8-bit inference with TensorRT", GTC 2017), with four
+// differences (docs/calibration.md): fractional groups, as wide as the real step of the candidate range; the mass of a group spread over
+// its non-empty bins; the spike at zero replaced by its neighbour; ties prefer the larger threshold.
 #include <algorithm>
 #include <cmath>
 #include <limits>

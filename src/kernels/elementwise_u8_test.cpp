@@ -42,7 +42,7 @@ TEST(ElementwiseU8, DequantizeMatchesTheFormula) {
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(y[i], dequantize(x[i], 0.37F, 100));
 }
 
-// All pairs of codes; expected values written out from specs/numerics.md § 2.3.
+// All pairs of codes; expected values written out as the attributes of qadd define them (ops/add.cpp).
 TEST(ElementwiseU8, AddOfAllPairs) {
   NARROW_SEEDED(rng);
   std::uniform_real_distribution<double> log_scale(-6, 0);

@@ -1,6 +1,5 @@
-// The normative rounding of narrow: the only place where an integer result is rescaled and rounded
-// (specs/numerics.md § 2.1). Every integer operator, fast or slow, goes through these functions or through SIMD forms
-// that are tested to give the same bits.
+// The normative rounding of narrow: the only place where an integer result is rescaled and rounded. Every integer operator, fast or
+// slow, goes through these functions or through SIMD forms that are tested to give the same bits.
 #pragma once
 
 #include <algorithm>
@@ -93,7 +92,7 @@ inline std::int32_t round_to_grid(float real, std::int32_t zero_point, std::int3
   return q >= static_cast<float>(high) ? high : static_cast<std::int32_t>(q);
 }
 
-// The two halves of the double rounding, for fixed-point functions (specs/numerics.md § 2.6). High half of 2ab, half away from zero.
+// The two halves of the double rounding, for fixed-point functions (softmax_fixed.h). High half of 2ab, half away from zero.
 inline std::int32_t high_product(std::int32_t a, std::int32_t b) { return rescale_double(a, b, 31); }
 // x * 2^-exponent, half away from zero; exponent in [0, 31].
 inline std::int32_t divide_by_power(std::int32_t x, int exponent) {

@@ -1,5 +1,5 @@
-// The fixed-point functions of the 8-bit softmax (specs/numerics.md § 2.6): the exponential of gemmlowp and its reciprocal by
-// Newton steps. Everything is integer and exactly specified, so that any implementation gives the same bits.
+// The fixed-point functions of the 8-bit softmax: the exponential of gemmlowp (fixedpoint.h) and its reciprocal by Newton
+// steps. Everything is integer and exactly specified, so that any implementation gives the same bits.
 #pragma once
 
 #include <cstdint>

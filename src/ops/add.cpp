@@ -1,4 +1,4 @@
-// Add and Sub, with a clamp fused in; the integer operator qadd serves both (specs/numerics.md § 2.3).
+// Add and Sub, with a clamp fused in; the integer operator qadd serves both.
 #include <algorithm>
 
 #include "ops/binary.h"

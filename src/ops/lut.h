@@ -1,5 +1,5 @@
 // Integer tables: how every elementwise function runs in an integer network. qlut maps u8 codes through 256 entries;
-// qlut16 maps i16 codes through 513 exact knots, 128 codes apart, with linear interpolation (specs/numerics.md § 2.5).
+// qlut16 maps i16 codes through 513 exact knots, 128 codes apart, with linear interpolation.
 // Table contents are rounded reals (the "exact" flavour); the interpolation rounds half up in every rounding mode.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Real multipliers as integers: real = multiplier * 2^-shift with multiplier in [2^30, 2^31), less where the
-// shift would exceed 62. Derived once, in double, by the compiler, and stored; no consumer recomputes it (specs/numerics.md § 2.1).
+// shift would exceed 62. Derived once, in double, by the compiler, and stored; no consumer recomputes it.
 #pragma once
 
 #include <cstdint>

@@ -58,7 +58,7 @@ struct GridOptions {
   bool symmetric = false;    // zero point at the middle of the grid (0 for signed types)
   bool narrow_range = false; // weights
 };
-// Range -> scale and zero point, with every guard in this one function (specs/algorithms.md § 2.1): the interval is
+// Range -> scale and zero point, with every guard in this one function: the interval is
 // widened to contain 0; all-zero, denormal and one-sided ranges give a usable scale; the zero point is an integer on
 // the grid, so that real 0 is exact (paddings, ReLU); the scale is a positive normal float. NaN or infinite ends, or lo > hi, are
 // our own bug (callers reject NaN data). The result's [lowest, highest] is the grid-aligned range.
