@@ -69,7 +69,7 @@ Grids::Role Grids::role(NodeId id, std::size_t slot) const {
   if (slot >= node.inputs.size() || !node.inputs[slot]) return Role::kAbsent;
   const QuantRule& r = rule(id);
   const int index = static_cast<int>(slot);
-  if (graph_->value(node.inputs[slot]).dtype != DType::kF32 || std::find(r.ignored_inputs.begin(), r.ignored_inputs.end(), index) != r.ignored_inputs.end()) return Role::kOther;
+  if (graph_->value(node.inputs[slot]).dtype != DType::kF32) return Role::kOther;
   if (std::any_of(r.weights.begin(), r.weights.end(), [&](const auto& w) { return w.input == index; })) return Role::kWeight;
   if (std::any_of(r.derived.begin(), r.derived.end(), [&](const auto& d) { return d.input == index; })) return Role::kBias;
   return Role::kActivation;

@@ -7,6 +7,7 @@
 
 namespace narrow {
 
+// One input or output of a node.
 struct Slot {
   bool output = false;
   int index = 0;
@@ -33,13 +34,8 @@ struct QuantRule {
   // A constant input (bias) whose scale is the product of an activation's and a weight's scale; zero point 0.
   struct Derived { int input = 2; int activation = 0; int weight = 1; };
   std::vector<Derived> derived = {};
-  // Slots that must have a zero point in the middle of the grid.
-  std::vector<Slot> symmetric = {};
-  // Inputs that are not data to be quantized although they may be f32 (none of the operators so far); indices and shapes
-  // (integer dtypes) are never quantized and need no mention.
-  std::vector<int> ignored_inputs = {};
 };
 // Every f32 input that is mentioned nowhere has a scale of its own; so has every output. An f32 *constant* input that is neither weight nor
-// derived is quantized like an activation, per tensor, from its own values.
+// derived is quantized like an activation, per tensor, from its own values. Indices and shapes (integer dtypes) are never quantized.
 
 }  // namespace narrow

@@ -64,8 +64,7 @@ DataSlots data_slots(const Graph& graph, const Node& node, const QuantRule& rule
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const int slot = static_cast<int>(i);
     const bool other = std::any_of(rule.weights.begin(), rule.weights.end(), [&](const auto& w) { return w.input == slot; }) ||
-                       std::any_of(rule.derived.begin(), rule.derived.end(), [&](const auto& d) { return d.input == slot; }) ||
-                       std::find(rule.ignored_inputs.begin(), rule.ignored_inputs.end(), slot) != rule.ignored_inputs.end();
+                       std::any_of(rule.derived.begin(), rule.derived.end(), [&](const auto& d) { return d.input == slot; });
     if (!other && is_real(graph, node.inputs[i])) slots.inputs.push_back(node.inputs[i]);
   }
   for (const ValueId v : node.outputs) {

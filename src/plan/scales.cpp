@@ -41,7 +41,7 @@ std::vector<Participant> participants(const Graph& graph, const std::vector<Node
   const auto part = [&](ValueId id) -> Participant& {
     if (index[id.index] < 0) {
       index[id.index] = static_cast<std::int32_t>(parts.size());
-      parts.push_back({.id = id, .reordered = false, .symmetric = false, .fixed = {}});
+      parts.push_back({.id = id, .reordered = false, .fixed = {}});
     }
     return parts[static_cast<std::size_t>(index[id.index])];
   };
@@ -55,10 +55,6 @@ std::vector<Participant> participants(const Graph& graph, const std::vector<Node
     for (const QuantRule::Fixed& f : choice.rule.fixed) {
       const ValueId v = f.slot.output ? node.outputs[static_cast<std::size_t>(f.slot.index)] : node.inputs[static_cast<std::size_t>(f.slot.index)];
       if (v) part(v).fixed = f;
-    }
-    for (const Slot& s : choice.rule.symmetric) {
-      const ValueId v = s.output ? node.outputs[static_cast<std::size_t>(s.index)] : node.inputs[static_cast<std::size_t>(s.index)];
-      if (v) part(v).symmetric = true;
     }
   }
   return parts;
@@ -98,7 +94,6 @@ Result<Scales> Scales::make(const Graph& graph, const Stats& stats, const Wishes
   for (const Participant& p : participants(graph, choices)) {
     Entry& e = scales.own_[p.id.index];
     const LayerWishes& wish = wishes.of(graph, p.id);
-    e.symmetric = p.symmetric;
     e.dtype = wish.activations;
     if (!p.reordered || (has_range(wish) && is_first_output(graph, p.id))) {
       NARROW_TRY(scales.read_range(p.id, p.fixed, choices));
@@ -165,7 +160,7 @@ Status Scales::read_range(ValueId id, const std::optional<QuantRule::Fixed>& fix
 
 GridOptions Scales::grid(const Entry& entry) const {
   const DType dtype = entry.dtype ? entry.dtype->value : options_->default_type;
-  return {.dtype = dtype, .symmetric = dtype == DType::kI16 || options_->symmetric || entry.symmetric};
+  return {.dtype = dtype, .symmetric = dtype == DType::kI16 || options_->symmetric};
 }
 
 Result<QuantParams> Scales::params(const Entry& e, ValueId id) const {

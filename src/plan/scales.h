@@ -32,7 +32,6 @@ struct ScaleOptions {
 struct Participant {
   ValueId id;
   bool reordered = false;  // made by movement that keeps every element (Reshape, Transpose, Concat)
-  bool symmetric = false;
   std::optional<QuantRule::Fixed> fixed;
 };
 std::vector<Participant> participants(const Graph& graph, const std::vector<NodeChoice>& choices);
@@ -65,7 +64,6 @@ class Scales {
     std::optional<Wish<Range>> forced;                           // by the recipe
     std::optional<Wish<std::pair<double, std::int64_t>>> scale;  // by the recipe
     std::optional<Wish<DType>> dtype;                            // by the recipe
-    bool symmetric = false;                                      // demanded by an operator
     std::string source;                                          // who decided the range; empty: movement
     // Of the wish for a grid, if any; scale and forced are never both there. -1: none.
     int grid_entry() const { return scale ? scale->entry : forced ? forced->entry : -1; }

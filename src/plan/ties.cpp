@@ -29,7 +29,6 @@ void Scales::unite(ValueId first, ValueId second, NodeId by) {
   if (!into.fixed) into.fixed = from.fixed;
   if (into.fixed && !inside(into.range, *into.fixed)) into.fixed.reset();
   if (from.type_entry() > into.type_entry()) into.dtype = from.dtype;
-  into.symmetric = into.symmetric || from.symmetric;
 }
 
 void Scales::tie_group(NodeId id, const std::vector<Slot>& group, std::vector<std::string>* notes) {
@@ -76,7 +75,6 @@ std::string Scales::leader_text(std::uint32_t leader, const Entry& whole) const 
   if (whole.dtype) text += fmt::format("; {} by {}", name_of(whole.dtype->value), place_of(whole.dtype->where));
   else if (!options_->type_by.empty()) text += fmt::format("; {} by {}", name_of(options_->default_type), options_->type_by);
   if (options_->symmetric && grid(whole).dtype != DType::kI16) text += "; symmetric by " + options_->symmetric_by;
-  else if (whole.symmetric) text += "; symmetric by its operator";
   return text;
 }
 
