@@ -6,7 +6,7 @@
 
 #include "kernels/elementwise_u8.h"
 #include "ops/binary.h"
-#include "ops/lower_context.h"
+#include "ops/integer_output.h"
 
 namespace narrow {
 
@@ -22,23 +22,13 @@ void set_binary_grid(LowerContext& ctx, Attrs& attrs);  // inputs 0 and 1, outpu
 // Inputs a, b, multiplier[rescales], shift[rescales].
 Result<std::vector<TensorType>> infer_codes(const Graph& graph, const Node& node, std::int64_t rescales);
 
-// Calls fn with a pointer to the codes of a u8 or i16 tensor.
-template <typename T, typename Fn>
-void with_code_pointer(T& tensor, const Fn& fn) {
-  if (tensor.dtype() == DType::kU8) {
-    fn(tensor.template data<std::uint8_t>());
-  } else {
-    fn(tensor.template data<std::int16_t>());
-  }
-}
-
 // Code is constructed from the context and maps two codes to one.
 template <typename Code>
 void run_codes(RunContext& ctx) {
   const Code code(ctx);
-  with_code_pointer(ctx.inputs[0], [&](const auto* a) {
-    with_code_pointer(ctx.inputs[1], [&](const auto* b) {
-      with_code_pointer(ctx.outputs[0], [&](auto* y) {
+  with_codes(ctx.inputs[0], [&](const auto* a) {
+    with_codes(ctx.inputs[1], [&](const auto* b) {
+      with_codes(ctx.outputs[0], [&](auto* y) {
         using Y = std::remove_pointer_t<decltype(y)>;
         broadcast_apply(ctx, a, b, y, [&](std::int32_t p, std::int32_t q) { return static_cast<Y>(code(p, q)); });
       });

@@ -30,13 +30,13 @@ inline void store_code(Tensor& y, std::int64_t index, std::int32_t code) {
   }
 }
 
-// Calls fn(pointer to the codes) with the type of a u8 or i16 tensor.
-template <typename Fn>
-void with_codes(const Tensor& x, const Fn& fn) {
-  if (x.dtype() == DType::kU8) {
-    fn(x.data<std::uint8_t>());
+// Calls fn(pointer to the codes) with the type of a u8 or i16 tensor; T is Tensor or const Tensor.
+template <typename T, typename Fn>
+void with_codes(T& tensor, const Fn& fn) {
+  if (tensor.dtype() == DType::kU8) {
+    fn(tensor.template data<std::uint8_t>());
   } else {
-    fn(x.data<std::int16_t>());
+    fn(tensor.template data<std::int16_t>());
   }
 }
 

@@ -1,5 +1,6 @@
 #include "ops/movement.h"
 
+#include "ops/layout.h"
 #include "ops/lower_context.h"
 
 namespace narrow {
@@ -24,17 +25,11 @@ Status lower_movement(LowerContext& ctx) {
   return {};
 }
 
-std::vector<int> inverse_permutation(const std::vector<int>& perm) {
-  std::vector<int> out(perm.size());
-  for (std::size_t i = 0; i < perm.size(); ++i) out[static_cast<std::size_t>(perm[i])] = static_cast<int>(i);
-  return out;
-}
-
 void transpose_constant_inputs(Graph& graph, NodeId id, const std::vector<int>& perm) {
   for (std::size_t slot = 0; slot < graph.node(id).inputs.size(); ++slot) {
     const ValueId in = graph.node(id).inputs[slot];
     if (!in || !graph.value(in).is_constant()) continue;
-    Tensor moved = transposed(graph.value(in).constant, inverse_permutation(perm));
+    Tensor moved = transposed(graph.value(in).constant, inverse_of(perm));
     graph.set_input(id, slot, graph.add_constant(graph.value(in).name, std::move(moved)));
   }
 }

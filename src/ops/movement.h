@@ -16,7 +16,6 @@ std::vector<T> permuted_entries(const std::vector<T>& entries, const std::vector
   for (std::size_t i = 0; i < entries.size(); ++i) out[static_cast<std::size_t>(perm[i])] = entries[i];
   return out;
 }
-std::vector<int> inverse_permutation(const std::vector<int>& perm);
 // Constant inputs of full rank are transposed so that they fit a node whose computed inputs are permuted.
 void transpose_constant_inputs(Graph& graph, NodeId node, const std::vector<int>& perm);
 
