@@ -6,36 +6,12 @@
 #include <algorithm>
 
 #include "ops/op_def.h"
+#include "passes/channel_affine.h"
 #include "passes/edits.h"
 #include "passes/passes.h"
 
 namespace narrow {
 namespace {
-
-// Value of a list that has one entry per channel or one for all.
-double at(const std::vector<float>& list, std::int64_t channel) { return list.size() == 1 ? list[0] : list[static_cast<std::size_t>(channel)]; }
-
-struct AffineNode {
-  NodeId id;
-  ValueId x;
-  Affine form;
-};
-
-// The affine form of a node that keeps its shape and acts on the innermost axis (or alike on all elements).
-std::optional<AffineNode> affine_node(const Graph& graph, NodeId id) {
-  const Node& node = graph.node(id);
-  const OpDef& op = op_of(node);
-  if (op.affine == nullptr || fused_activation(node).op != nullptr) return std::nullopt;
-  auto form = op.affine(graph, node);
-  if (!form) return std::nullopt;
-  const ValueId x = node.inputs[static_cast<std::size_t>(form->data_input)];
-  const Shape& shape = graph.value(x).shape;
-  if (shape != graph.value(node.outputs[0]).shape || graph.value(x).is_constant()) return std::nullopt;
-  const bool uniform = form->scale.size() == 1 && form->shift.size() == 1;
-  const int axis = form->axis < 0 ? form->axis + static_cast<int>(shape.size()) : form->axis;
-  if (!uniform && axis + 1 != static_cast<int>(shape.size())) return std::nullopt;
-  return AffineNode{id, x, std::move(*form)};
-}
 
 bool constant_or_absent(const Graph& graph, const Node& node, int slot) {
   const auto s = static_cast<std::size_t>(slot);
@@ -75,38 +51,38 @@ void set_linear(Graph& graph, NodeId id, const LinearForm& form, Tensor weight, 
   set_parameter(graph, id, static_cast<std::size_t>(form.bias), Tensor::of({static_cast<std::int64_t>(single.size())}, single), graph.node(id).name + ".bias");
 }
 
-bool fold_after(Graph& graph, const AffineNode& affine) {
+bool fold_after(Graph& graph, NodeId affine_id, const ChannelAffine& affine) {
   const NodeId id = graph.value(affine.x).producer;
-  if (!id || graph.single_user(affine.x) != affine.id) return false;
+  if (!id || graph.single_user(affine.x) != affine_id) return false;
   const LinearForm* form = linear_form(graph, graph.node(id));
   if (form == nullptr || fused_activation(graph.node(id)).op != nullptr) return false;
   const Tensor& old = graph.value(graph.node(id).inputs[static_cast<std::size_t>(form->weight)]).constant;
   const std::int64_t channels = old.shape()[static_cast<std::size_t>(form->out_axis)];
   if (graph.value(affine.x).shape.back() != channels) return false;
   Tensor weight = old.clone();
-  for_weights(weight, *form, [&](float& w, std::int64_t o, std::int64_t) { w = static_cast<float>(w * at(affine.form.scale, o)); });
+  for_weights(weight, *form, [&](float& w, std::int64_t o, std::int64_t) { w = static_cast<float>(w * affine.scale_at(o)); });
   std::vector<double> bias = bias_of(graph, graph.node(id), *form, channels);
   for (std::int64_t o = 0; o < channels; ++o) {
     double& b = bias[static_cast<std::size_t>(o)];
-    b = b * at(affine.form.scale, o) + at(affine.form.shift, o);
+    b = b * affine.scale_at(o) + affine.shift_at(o);
   }
   set_linear(graph, id, *form, std::move(weight), bias);
-  take_over(graph, affine.x, affine.id);
+  take_over(graph, affine.x, affine_id);
   return true;
 }
 
 // Can `user` take the affine node in front of its data input?
-bool takes_before(const Graph& graph, const AffineNode& affine, ValueId y, NodeId user) {
+bool takes_before(const Graph& graph, const ChannelAffine& affine, ValueId y, NodeId user) {
   const Node& node = graph.node(user);
   const LinearForm* form = linear_form(graph, node);
   if (form == nullptr || node.inputs[0] != y || std::count(node.inputs.begin(), node.inputs.end(), y) != 1) return false;
   const Shape& weight = graph.value(node.inputs[static_cast<std::size_t>(form->weight)]).shape;
   if (graph.value(y).shape.back() % weight[static_cast<std::size_t>(form->in_axis)] != 0) return false;
-  const bool shifts = std::any_of(affine.form.shift.begin(), affine.form.shift.end(), [](float t) { return t != 0; });
+  const bool shifts = std::any_of(affine.shift.begin(), affine.shift.end(), [](float t) { return t != 0; });
   return !shifts || form->partial == nullptr || !form->partial(node);
 }
 
-void fold_before(Graph& graph, const AffineNode& affine, NodeId user) {
+void fold_before(Graph& graph, NodeId affine_id, const ChannelAffine& affine, NodeId user) {
   const LinearForm& form = *linear_form(graph, graph.node(user));
   Tensor weight = graph.value(graph.node(user).inputs[static_cast<std::size_t>(form.weight)]).constant.clone();
   const std::int64_t out = weight.shape()[static_cast<std::size_t>(form.out_axis)], per_group = weight.shape()[static_cast<std::size_t>(form.in_axis)];
@@ -114,21 +90,21 @@ void fold_before(Graph& graph, const AffineNode& affine, NodeId user) {
   std::vector<double> bias = bias_of(graph, graph.node(user), form, out);
   for_weights(weight, form, [&](float& w, std::int64_t o, std::int64_t i) {
     const std::int64_t channel = o / (out / groups) * per_group + i;
-    bias[static_cast<std::size_t>(o)] += w * at(affine.form.shift, channel);
-    w = static_cast<float>(w * at(affine.form.scale, channel));
+    bias[static_cast<std::size_t>(o)] += w * affine.shift_at(channel);
+    w = static_cast<float>(w * affine.scale_at(channel));
   });
   set_linear(graph, user, form, std::move(weight), bias);
-  graph.add_origin(user, graph.node(affine.id).origin);
+  graph.add_origin(user, graph.node(affine_id).origin);
   graph.set_input(user, 0, affine.x);
 }
 
-bool fold_before_all(Graph& graph, const AffineNode& affine) {
-  const ValueId y = graph.node(affine.id).outputs[0];
+bool fold_before_all(Graph& graph, NodeId affine_id, const ChannelAffine& affine) {
+  const ValueId y = graph.node(affine_id).outputs[0];
   const std::vector<NodeId> users = graph.value(y).users;
   if (users.empty() || graph.is_output(y)) return false;
   if (!std::all_of(users.begin(), users.end(), [&](NodeId user) { return takes_before(graph, affine, y, user); })) return false;
-  for (const NodeId user : users) fold_before(graph, affine, user);
-  graph.erase(affine.id);
+  for (const NodeId user : users) fold_before(graph, affine_id, affine, user);
+  graph.erase(affine_id);
   return true;
 }
 
@@ -138,8 +114,8 @@ std::size_t fold_affine(Graph& graph) {
   std::size_t rewrites = 0;
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
   for (const NodeId id : order) {
-    const auto affine = affine_node(graph, id);
-    if (affine && (fold_after(graph, *affine) || fold_before_all(graph, *affine))) ++rewrites;
+    const auto affine = channel_affine(graph, id);
+    if (affine && (fold_after(graph, id, *affine) || fold_before_all(graph, id, *affine))) ++rewrites;
   }
   return rewrites;
 }

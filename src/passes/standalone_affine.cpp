@@ -5,49 +5,43 @@
 #include "ops/depthwise.h"
 #include "ops/layout.h"
 #include "ops/op_def.h"
+#include "passes/channel_affine.h"
 #include "passes/edits.h"
 #include "passes/passes.h"
 
 namespace narrow {
 namespace {
 
-// Scale and shift of each channel of a node that is affine along the innermost axis, or alike on all elements.
-struct ChannelAffine {
+// The scale and shift of every channel of x, of one node or of several in a row.
+struct Channels {
   ValueId x;
   std::vector<double> scale, shift;
   bool uniform = false;
 };
 
-std::optional<ChannelAffine> channel_affine(const Graph& graph, NodeId id) {
-  const Node& node = graph.node(id);
-  const OpDef& op = op_of(node);
-  if (op.affine == nullptr || op.linear != nullptr || fused_activation(node).op != nullptr) return std::nullopt;
-  const auto affine = op.affine(graph, node);
-  if (!affine) return std::nullopt;
-  ChannelAffine out{.x = node.inputs[static_cast<std::size_t>(affine->data_input)], .scale = {}, .shift = {}, .uniform = affine->scale.size() == 1 && affine->shift.size() == 1};
-  const Shape& shape = graph.value(out.x).shape;
-  const int rank = static_cast<int>(shape.size()), axis = affine->axis < 0 ? affine->axis + rank : affine->axis;
-  if (graph.value(out.x).is_constant() || (!out.uniform && axis + 1 != rank) || rank < 2 || shape != graph.value(node.outputs[0]).shape) return std::nullopt;
-  for (std::int64_t c = 0; c < shape.back(); ++c) {
-    const auto at = [c](const std::vector<float>& list) { return static_cast<double>(list.size() == 1 ? list[0] : list[static_cast<std::size_t>(c)]); };
-    out.scale.push_back(at(affine->scale));
-    out.shift.push_back(at(affine->shift));
+std::optional<Channels> channels_of(const Graph& graph, NodeId id) {
+  const auto affine = op_of(graph.node(id)).linear == nullptr ? channel_affine(graph, id) : std::nullopt;
+  if (!affine || graph.value(affine->x).shape.size() < 2) return std::nullopt;
+  Channels out{.x = affine->x, .scale = {}, .shift = {}, .uniform = affine->uniform};
+  for (std::int64_t c = 0; c < graph.value(affine->x).shape.back(); ++c) {
+    out.scale.push_back(affine->scale_at(c));
+    out.shift.push_back(affine->shift_at(c));
   }
   return out;
 }
 
 // The nodes in front of `last` that only it reads, and that are affine too, are counted in and into `origin`.
-void take_in_producers(const Graph& graph, NodeId last, ChannelAffine& affine, std::vector<std::string>& origin) {
-  for (NodeId reader = last; graph.single_user(affine.x) == reader;) {
-    const NodeId producer = graph.value(affine.x).producer;
-    const auto before = producer ? channel_affine(graph, producer) : std::nullopt;
+void take_in_producers(const Graph& graph, NodeId last, Channels& channels, std::vector<std::string>& origin) {
+  for (NodeId reader = last; graph.single_user(channels.x) == reader;) {
+    const NodeId producer = graph.value(channels.x).producer;
+    const auto before = producer ? channels_of(graph, producer) : std::nullopt;
     if (!before) return;
-    for (std::size_t c = 0; c < affine.scale.size(); ++c) {
-      affine.shift[c] += affine.scale[c] * before->shift[c];
-      affine.scale[c] *= before->scale[c];
+    for (std::size_t c = 0; c < channels.scale.size(); ++c) {
+      channels.shift[c] += channels.scale[c] * before->shift[c];
+      channels.scale[c] *= before->scale[c];
     }
-    affine.x = before->x;
-    affine.uniform = affine.uniform && before->uniform;
+    channels.x = before->x;
+    channels.uniform = channels.uniform && before->uniform;
     origin.insert(origin.begin(), graph.node(producer).origin.begin(), graph.node(producer).origin.end());
     reader = producer;
   }
@@ -60,10 +54,10 @@ ValueId must_insert_before(Graph& graph, NodeId at, NodeSpec spec) {
 }
 
 bool convert(Graph& graph, NodeId id) {
-  auto affine = channel_affine(graph, id);
+  auto affine = channels_of(graph, id);
   if (!affine) return false;
   const NodeId user = graph.single_user(graph.node(id).outputs[0]);
-  if (user && channel_affine(graph, user)) return false;  // that one takes this in
+  if (user && channels_of(graph, user)) return false;  // that one takes this in
   std::vector<std::string> origin = graph.node(id).origin;
   take_in_producers(graph, id, *affine, origin);
   if (affine->uniform) return false;
