@@ -45,6 +45,13 @@ const OpDef& op_of(const Node& node) {
   return *op;
 }
 
+Status expect_inputs(const Node& node, std::size_t count) {
+  std::size_t found = 0;
+  while (found < node.inputs.size() && found < count && node.inputs[found]) ++found;
+  if (found < count) return error("{} of {} inputs are missing", count - found, count);
+  return {};
+}
+
 Status infer_types(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const OpDef& op = op_of(node);

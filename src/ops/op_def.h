@@ -167,6 +167,8 @@ std::span<const OpDef* const> all_ops();
 inline bool is_float_op(const OpDef& op) { return op.onnx || op.quant_rule != nullptr; }
 inline bool is_rewritten(const OpDef& op) { return op.quant_rule == nullptr && (op.run == nullptr || op.affine != nullptr); }
 
+// Are the first `count` inputs there? The error says how many are missing.
+Status expect_inputs(const Node& node, std::size_t count);
 // Infers and sets the types of the node's outputs. Errors carry the node's name.
 Status infer_node(Graph& graph, NodeId node);
 // The same without the name: where the caller says it, as import does with the name in the file.

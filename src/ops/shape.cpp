@@ -1,7 +1,7 @@
 // Shape and Size: known at import, since shapes are static.
 #include <algorithm>
 
-#include "ops/unary.h"
+#include "ops/op_def.h"
 
 namespace narrow {
 namespace {

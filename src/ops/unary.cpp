@@ -8,13 +8,6 @@
 
 namespace narrow {
 
-Status expect_inputs(const Node& node, std::size_t count) {
-  std::size_t found = 0;
-  while (found < node.inputs.size() && found < count && node.inputs[found]) ++found;
-  if (found < count) return error("{} of {} inputs are missing", count - found, count);
-  return {};
-}
-
 Result<std::vector<TensorType>> infer_unary(const Graph& graph, const Node& node) {
   NARROW_TRY(expect_inputs(node, 1));
   const Value& x = graph.value(node.inputs[0]);

@@ -22,7 +22,4 @@ constexpr OpDef unary_op(OpDef op) {
   return op;
 }
 
-// `count` inputs that are really there; the error says how many were found.
-Status expect_inputs(const Node& node, std::size_t count);
-
 }  // namespace narrow
