@@ -1,11 +1,7 @@
 // The commands end to end on a tiny network, through the binary.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "base/json.h"
-#include "base/text.h"
 #include "model/export_onnx.h"
 #include "ops/op_def.h"
 #include "scene.h"
@@ -15,19 +11,8 @@ namespace {
 
 using test::must;
 using test::Outcome;
-using test::Scene;
 
-class Commands : public ::testing::Test {
- protected:
-  Scene scene = Scene::ready();
-  Outcome good(const std::string& arguments) {
-    Outcome outcome = scene.narrow(arguments);
-    EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
-    return outcome;
-  }
-  Json json(const std::string& arguments) { return must(parse_json(good(arguments).out, arguments)); }
-  void compile() { good("compile net.onnx --data data.npy --samples 32 -q -o net"); }
-};
+class Commands : public test::SceneTest {};
 
 TEST_F(Commands, CompileWritesEveryProductAndTheSameLastLines) {
   const Outcome outcome = good("compile net.onnx --data data.npy --samples 32 -o net");
@@ -201,84 +186,6 @@ TEST_F(Commands, DivisionByWhatRoundingMadeZeroIsSaid) {
   EXPECT_GT(report.find("outputs")->items()[0].find("lost")->as_int(), 0);
 }
 
-TEST_F(Commands, EvalFindsAnomalies) {
-  // A network that halves its input: the error of a window is a quarter of its mean square.
-  scene.write("half.yaml", "input: {window_stride: 2}\neval: {task: anomaly}\n");
-  Graph graph;
-  const ValueId x = graph.add_input("x", DType::kF32, {1, 4});
-  graph.add_output(must(append_inferred(graph, {.name = "y", .op = "Mul", .inputs = {x, graph.add_constant("half", Tensor::scalar(0.5F))}})));
-  must(export_onnx(graph, scene.path("half.onnx")));
-  const auto recording = [&](const std::string& name, std::vector<float> v) { must(write_npy(scene.path(name), Tensor::of<float>({static_cast<std::int64_t>(v.size())}, v))); };
-  // Mean squares over the windows: a 1, b 4, c 2.5 (windows of 1 and 4), d 9.
-  recording("a.npy", {1, 1, 1, 1, 1, 1});
-  recording("b.npy", {2, 2, 2, 2});
-  recording("c.npy", {1, 1, 1, 1, std::sqrt(7.0F), std::sqrt(7.0F)});
-  recording("d.npy", {3, 3, 3, 3, 3, 3, 3, 3});
-  scene.write("list.txt", "a.npy\nb.npy\nc.npy\nd.npy\n");
-  const auto area = [&](const std::string& labels) {
-    scene.write("labels.txt", labels);
-    return json("eval half.onnx -c half.yaml --data list.txt --labels labels.txt --json").find("networks")->items()[0].find("AUC")->as_double();
-  };
-  EXPECT_EQ(area("a.npy 0\nb.npy 1\nc.npy 0\nd.npy 1\n"), 1);
-  EXPECT_EQ(area("a.npy 0\nb.npy 0\nc.npy 1\nd.npy 1\n"), 0.75);
-  EXPECT_EQ(area("a.npy 1\nb.npy 0\nc.npy 0\nd.npy 1\n"), 0.5);
-  EXPECT_EQ(json("eval half.onnx -c half.yaml --data list.txt --labels labels.txt --json").find("samples")->as_int(), 2 + 1 + 2 + 3);
-  EXPECT_EQ(scene.narrow("eval half.onnx -c half.yaml --data list.txt --labels labels.txt -q --min-metric AUC=0.6").exit_code, 3);
-  const auto refusal = [&](const std::string& arguments) { return scene.narrow("eval half.onnx -q " + arguments).err; };
-  EXPECT_TRUE(refusal("-c half.yaml --data list.txt").starts_with("error: task 'anomaly' needs labels, found none\n"));
-  scene.write("labels.txt", "a.npy 0\nb.npy 0\nc.npy 0\nd.npy 0\n");
-  EXPECT_TRUE(refusal("-c half.yaml --data list.txt --labels labels.txt").starts_with("error: labels 'labels.txt' call every recording normal (0), wanted both kinds\n"));
-  scene.write("labels.txt", "a.npy 0\nb.npy 1\nc.npy 0\n");
-  EXPECT_TRUE(refusal("-c half.yaml --data list.txt --labels labels.txt").starts_with("error: labels 'labels.txt' have no line for sample 'd.npy'\n"));
-}
-
-TEST_F(Commands, EvalScoresAndGates) {
-  compile();
-  // Labels that are what the float network answers: it is right always.
-  const Json real = json("run net.onnx --input data.npy --json");
-  Tensor labels(DType::kU8, {40});
-  for (std::size_t i = 0; i < 40; ++i) {
-    const Json::Array& y = real.items()[i].find("outputs")->find("y")->items();
-    std::size_t best = 0;
-    for (std::size_t k = 1; k < 5; ++k) best = y[k].as_double() > y[best].as_double() ? k : best;
-    labels.data<std::uint8_t>()[i] = static_cast<std::uint8_t>(best);
-  }
-  must(write_npy(scene.path("labels.npy"), labels));
-  const Json scores = json("eval net.onnx net.narrow --data data.npy --labels labels.npy --json");
-  EXPECT_EQ(scores.find("samples")->as_int(), 40);
-  EXPECT_EQ(scores.find("networks")->items()[0].find("top-1")->as_double(), 100);
-  EXPECT_GT(scores.find("networks")->items()[1].find("top-1")->as_double(), 90);
-  const Json skipped = json("eval net.onnx --data data.npy --labels labels.npy --first 30 --json");
-  EXPECT_EQ(skipped.find("samples")->as_int(), 10);
-  EXPECT_EQ(skipped.find("networks")->items()[0].find("top-1")->as_double(), 100);
-  const Outcome table = good("eval net.onnx net.narrow --data data.npy --labels labels.npy -q --min-metric top-1=50");
-  EXPECT_TRUE(table.out.starts_with("metric          float  integer  delta\ntop-1 %        100.00")) << table.out;
-  const Json agreement = json("eval net.onnx net.narrow --data data.npy --json");
-  EXPECT_TRUE(agreement.find("agreement")->as_bool());
-  EXPECT_EQ(agreement.find("networks")->items()[0].find("top-1")->as_double(), 100);
-  EXPECT_EQ(agreement.find("networks")->items()[1].find("top-1")->as_double(), scores.find("networks")->items()[1].find("top-1")->as_double()) << "the labels were the float network's answers";
-  const Outcome unlabelled = scene.narrow("eval net.onnx --data data.npy -q");
-  EXPECT_TRUE(unlabelled.err.starts_with("error: task 'classify' needs labels, found none\n")) << unlabelled.err;
-  const Outcome gate = scene.narrow("eval net.onnx --data data.npy --labels labels.npy -q --min-metric top-1=101");
-  EXPECT_EQ(gate.exit_code, 3);
-  EXPECT_TRUE(gate.err.starts_with("error: top-1 is 100, wanted at least 101\n")) << gate.err;
-  const Outcome unknown = scene.narrow("eval net.onnx --data data.npy --labels labels.npy -q --min-metric top1=5");
-  EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_TRUE(unknown.err.starts_with("error: unknown metric 'top1' in --min-metric, wanted one of top-1, top-5, mAP@.5, AUC, lines, characters\n")) << unknown.err;
-  // What calibration never saw is said, and the formula too.
-  must(write_npy(scene.path("codes.npy"), must(read_npy(scene.path("data.npy")))));
-  scene.write("twice.yaml", "input: {divide: 255}\n");
-  const Outcome twice = good("eval net.narrow -c twice.yaml --data codes.npy --labels labels.npy");
-  EXPECT_NE(twice.err.find("x = f32 array * 0.00392156863, f32"), std::string::npos) << twice.err;
-  EXPECT_NE(twice.err.find("warning: input 'x' is fed values from "), std::string::npos) << twice.err;
-  EXPECT_NE(twice.err.find(", but the network was calibrated for ["), std::string::npos) << twice.err;
-  EXPECT_EQ(good("eval net.narrow --data data.npy --labels labels.npy").err.find("warning"), std::string::npos);
-  must(write_npy(scene.path("few.npy"), Tensor::zeros(DType::kU8, {3})));
-  const Outcome few = scene.narrow("eval net.onnx --data data.npy --labels few.npy -q");
-  EXPECT_EQ(few.exit_code, 1);
-  EXPECT_TRUE(few.err.starts_with("error: labels 'few.npy' hold 3 entries, wanted one for each of the 40 samples\n")) << few.err;
-}
-
 TEST_F(Commands, CompareTellsDamageAndGates) {
   compile();
   const Json json_text = json("compare net.onnx net.narrow --data data.npy --samples 4 --json");
@@ -305,77 +212,6 @@ TEST_F(Commands, CompareExactly) {
   const Outcome different = scene.narrow("compare net.onnx net.narrow --exact --data data.npy --samples 5 -q");
   EXPECT_EQ(different.exit_code, 3);
   EXPECT_TRUE(different.err.starts_with("error: output 'y' differs on sample 'data.npy[0]'\n")) << different.err;
-}
-
-TEST_F(Commands, InspectKnowsEveryFile) {
-  compile();
-  std::filesystem::create_directory(scene.path("dump"));
-  good("compile net.onnx --data data.npy -q --dump-dir dump");
-  scene.write("recipe.yaml", "input:\n  divide: 255\n");
-  const auto first_line = [&](const std::string& file) { return split(good("inspect " + file).out, '\n')[0]; };
-  EXPECT_EQ(first_line("net.onnx"), "net.onnx: model");
-  EXPECT_EQ(first_line("net.qdq.onnx"), "net.qdq.onnx: model");
-  EXPECT_EQ(first_line("net.narrow"), "net.narrow: artifact");
-  EXPECT_EQ(first_line("net.plan"), "net.plan: plan");
-  EXPECT_EQ(first_line("net.report.json"), "net.report.json: report");
-  EXPECT_EQ(first_line("dump/3-calibrate.stats"), "dump/3-calibrate.stats: statistics");
-  for (const std::string dump : {"dump/1-import.graph", "dump/2-simplify.graph", "dump/5-lower.graph"}) EXPECT_EQ(first_line(dump), dump + ": graph");
-  EXPECT_NE(good("inspect dump/1-import.graph").out.find("\nconstants 1.4 kB\n"), std::string::npos) << good("inspect dump/1-import.graph").out;
-  EXPECT_EQ(first_line("dump/4-plan.plan"), "dump/4-plan.plan: plan");
-  EXPECT_EQ(first_line("dump/6-compare.json"), "dump/6-compare.json: comparison");
-  EXPECT_EQ(json("inspect dump/6-compare.json --json").find("layers")->items().size(), 6U);
-  scene.write("compared.json", good("compare net.onnx net.narrow --data data.npy --samples 3 -q --json").out);
-  EXPECT_TRUE(good("inspect compared.json").out.starts_with("compared.json: comparison\nsamples   3\nlayer "));
-  EXPECT_EQ(first_line("data.npy"), "data.npy: array");
-  EXPECT_EQ(first_line("recipe.yaml"), "recipe.yaml: recipe");
-  EXPECT_EQ(first_line(test::source_folder() + "/targets/ort.yaml"), test::source_folder() + "/targets/ort.yaml: target");
-  EXPECT_EQ(json("inspect net.narrow --layers --json").find("kind")->as_string(), "artifact");
-  const Outcome nothing = scene.narrow("inspect nothing.bin");
-  EXPECT_EQ(nothing.exit_code, 1);
-  EXPECT_TRUE(nothing.err.starts_with("error: cannot open 'nothing.bin'")) << nothing.err;
-}
-
-TEST_F(Commands, OutStandsForItsArtifactElseItsPlan) {
-  compile();
-  std::filesystem::create_directory(scene.path("net"));  // is no file
-  EXPECT_EQ(good("explain net").out, good("explain net.narrow").out);
-  EXPECT_EQ(split(good("inspect net").out, '\n')[0], "net.narrow: artifact");
-  std::filesystem::remove(scene.path("net.narrow"));
-  EXPECT_EQ(good("explain net gemm").out, good("explain net.plan gemm").out);
-  EXPECT_EQ(split(good("inspect net").out, '\n')[0], "net.plan: plan");
-  for (const char* command : {"explain", "inspect"}) {
-    const Outcome nothing = scene.narrow(std::string(command) + " nothing");
-    EXPECT_EQ(nothing.exit_code, 1) << command;
-    EXPECT_TRUE(nothing.err.starts_with("error: cannot open 'nothing': No such file or directory\n")) << nothing.err;
-  }
-}
-
-TEST_F(Commands, InspectNamesWhatItKnowsWhenAFileIsNone) {
-  scene.write("page.html", "<!DOCTYPE html>\n<p>a: b: c</p>\n");
-  scene.write("cat.png", "\x89PNG\r\n\x1a\n");
-  scene.write("net.yaml", "input: {divid: 255}\n");
-  for (const char* file : {"page.html", "cat.png"}) {
-    const Outcome outcome = scene.narrow(std::string("inspect ") + file);
-    EXPECT_EQ(outcome.exit_code, 1);
-    EXPECT_TRUE(outcome.err.starts_with(std::string("error: '") + file + "' is no file that narrow knows\n  help: give a model (.onnx), an artifact, ")) << outcome.err;
-  }
-  EXPECT_TRUE(scene.narrow("inspect net.yaml").err.starts_with("error: unknown key 'divid' in 'input'\n"));
-}
-
-TEST_F(Commands, ExplainAndReport) {
-  compile();
-  const Outcome all = good("explain net.narrow");
-  EXPECT_NE(all.out.find("decided by"), std::string::npos);
-  EXPECT_NE(all.out.find("default: "), std::string::npos) << all.out;
-  EXPECT_NE(good("explain net.plan gemm").out.find("gemm"), std::string::npos);
-  EXPECT_EQ(scene.narrow("explain net.narrow nonsense").exit_code, 1);
-  std::filesystem::remove(scene.path("net.html"));
-  EXPECT_EQ(good("report net").out, "wrote net.html\n");
-  EXPECT_NE(scene.read("net.html").find("</html>"), std::string::npos);
-  EXPECT_EQ(good("report net.narrow -o page.html").out, "wrote page.html\n");
-  const Outcome wrong = scene.narrow("report data.npy");
-  EXPECT_EQ(wrong.exit_code, 1);
-  EXPECT_TRUE(wrong.err.starts_with("error: 'data.npy' is not a narrow report\n")) << wrong.err;
 }
 
 TEST_F(Commands, CheckOpsAndTargets) {

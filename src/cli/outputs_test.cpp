@@ -9,18 +9,11 @@ namespace narrow {
 namespace {
 
 using test::Outcome;
-using test::Scene;
 
 constexpr const char* kProducts[] = {"out.narrow", "out.qdq.onnx", "out.plan", "out.report.json", "out.html"};
 
-class Outputs : public ::testing::Test {
+class Outputs : public test::SceneTest {
  protected:
-  Scene scene = Scene::ready();
-  Outcome good(const std::string& arguments) {
-    Outcome outcome = scene.narrow(arguments);
-    EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
-    return outcome;
-  }
   // Exit code of a shell script that stands in the scene.
   int script(const std::string& text) {
     scene.write("script.sh", text);

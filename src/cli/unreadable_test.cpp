@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include "base/json.h"
-#include "base/text.h"
 #include "data/npz.h"
 #include "scene.h"
 
@@ -12,7 +11,6 @@ namespace {
 
 using test::must;
 using test::Outcome;
-using test::Scene;
 
 // An 8 x 8 picture whose bytes count up from `first`.
 std::string picture(int first) {
@@ -22,9 +20,8 @@ std::string picture(int first) {
 }
 
 // Folder "pictures": six files, of which 0 and 3 are no pictures and 4 is a link to nothing.
-class Unreadable : public ::testing::Test {
+class Unreadable : public test::SceneTest {
  protected:
-  Scene scene = Scene::ready();
   const std::vector<std::string> good_ones{"1.bmp", "2.bmp", "5.bmp"};
 
   void SetUp() override {
@@ -40,12 +37,6 @@ class Unreadable : public ::testing::Test {
     ASSERT_EQ(::mkfifo(scene.path("pictures/6.bmp").c_str(), 0666), 0);
     scene.write("divide.yaml", "input:\n  divide: 255\n");
   }
-  Outcome good(const std::string& arguments) {
-    Outcome outcome = scene.narrow(arguments);
-    EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
-    return outcome;
-  }
-  Json json(const std::string& arguments) { return must(parse_json(good(arguments).out, arguments)); }
   // Each of the three is named, once.
   static void expect_named(const Outcome& outcome) {
     for (const std::string warning : {"warning: sample '0.bmp' is left out: cannot decode 'pictures/0.bmp': unknown image type\n",

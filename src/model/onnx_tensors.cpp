@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "model/onnx_proto.h"
+
 namespace narrow {
 namespace {
 

@@ -1,11 +1,14 @@
 // For tests of the command line: a fresh folder with a tiny network and data, and a way to run `narrow` in it.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <random>
 #include <string>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "model/onnx_proto.h"
 #include "support.h"
 #include "tensor/npy.h"
@@ -75,6 +78,22 @@ class Scene {
 
  private:
   std::string folder_;
+};
+
+// A test whose fixture is such a folder.
+class SceneTest : public ::testing::Test {
+ protected:
+  Scene scene = Scene::ready();
+  // `narrow ARGUMENTS`, which must succeed.
+  Outcome good(const std::string& arguments) {
+    Outcome outcome = scene.narrow(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
+    return outcome;
+  }
+  // The JSON that it prints.
+  Json json(const std::string& arguments) { return must(parse_json(good(arguments).out, arguments)); }
+  // net.narrow and what else a compilation writes.
+  void compile() { good("compile net.onnx --data data.npy --samples 32 -q -o net"); }
 };
 
 }  // namespace narrow::test
