@@ -15,6 +15,7 @@
 
 namespace narrow {
 
+// The whole file. Errors: not there, a folder, not readable.
 Result<std::string> read_file(const std::string& path);
 // Errors: the folder does not exist, not writable, no regular file, disk full; the old file is then untouched.
 Status write_file(const std::string& path, std::string_view bytes);

@@ -7,7 +7,7 @@
 
 namespace narrow {
 
-int thread_count();
+int thread_count();                  // that a parallel loop uses
 void set_thread_count(int threads);  // >= 1
 
 // First thing in main: idle threads of libgomp spin for milliseconds by default, so that on a busy machine every parallel loop waits

@@ -13,7 +13,9 @@ namespace narrow {
 std::string exact(float value);
 std::string exact(double value);
 
+// Parts between separators, empty ones included: one more than there are separators.
 std::vector<std::string> split(std::string_view text, char separator);
+// Without white space at either end.
 std::string_view trim(std::string_view text);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string lower_case(std::string_view text);

@@ -33,7 +33,7 @@ struct CalibratorChoice {
   std::string to_string() const;           // "mse", "percentile 99.99"; reads back
 };
 
-std::span<const Calibrator> calibrators();
+std::span<const Calibrator> calibrators();  // the default first
 // "mse", "kl", ...; "percentile" takes its share from `percentile`, "percentile 99.9" carries its own. Empty: the default.
 // Error: unknown name (with a suggestion), share out of range.
 Result<CalibratorChoice> calibrator_from_name(std::string_view name, double percentile);

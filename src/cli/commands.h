@@ -46,6 +46,7 @@ struct TargetsCommand { Common common; };
 
 using Command = std::variant<CompileCommand, CheckCommand, RunCommand, EvalCommand, CompareCommand, InspectCommand, ExplainCommand, ReportCommand, OpsCommand, TargetsCommand>;
 
+// One file each. The result goes to stdout, progress and findings to stderr; the error carries the exit code.
 Status run(const CompileCommand& command);
 Status run(const CheckCommand& command);
 Status run(const RunCommand& command);

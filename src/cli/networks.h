@@ -16,18 +16,20 @@
 namespace narrow::cli {
 
 struct Network {
-  std::string file;
+  std::string file;  // as given
   bool integer = false;
   Graph graph;
   std::string recipe_text = {};  // of an artifact
   std::string target = {};       // of an artifact
 };
 
+// A model is imported and simplified. Errors: unreadable, neither model nor artifact, damaged, refused by import.
 Result<Network> load_network(const std::string& file, const std::map<std::string, Shape>& shapes, Diagnostics& diagnostics);
 bool is_artifact(const std::string& file);
 
 // The recipe file if one is given, else that of the first artifact among the networks, else defaults.
 Result<Recipe> recipe_for(const DataChoice& data, const std::vector<const Network*>& networks);
+// The samples that --data, --first and --samples name, as inputs of `graph`. Errors: those of open_dataset().
 Result<std::unique_ptr<Dataset>> open_data(const DataChoice& data, const Graph& graph, const Recipe& recipe);
 
 // How files become inputs and what these look like, as progress; warns when that is implausible for one of the networks.

@@ -36,6 +36,7 @@ class NpzFile {
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
+// Every member, by its key. Errors: those of NpzFile.
 Result<NamedTensors> read_npz(const std::string& path);
 // Stored, not compressed.
 Status write_npz(const std::string& path, const NamedTensors& tensors);

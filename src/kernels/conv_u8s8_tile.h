@@ -38,6 +38,7 @@ struct ConvTileSet {
 // Of a resolved instruction set.
 const ConvTileSet& conv_tile_set(Isa isa);
 
+// The one of each file; only to be asked for where the processor has the instructions.
 const ConvTileSet& conv_tiles_portable();
 const ConvTileSet& conv_tiles_avx2();
 const ConvTileSet& conv_tiles_avx512vnni();

@@ -42,6 +42,7 @@ struct DepthwiseForm {
   std::int64_t narrow_block = 0;
 };
 
+// The one of each file; only to be asked for where the processor has the instructions.
 const DepthwiseForm& depthwise_form_portable();
 const DepthwiseForm& depthwise_form_avx2();
 const DepthwiseForm& depthwise_form_avx512vnni();

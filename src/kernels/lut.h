@@ -8,6 +8,7 @@
 
 namespace narrow {
 
+// y[i] = table[x[i]]; table: 256 entries.
 void lut_u8_u8(const std::uint8_t* x, const std::uint8_t* table, std::uint8_t* y, std::int64_t count, Isa isa = Isa::kBest);
 void lut_u8_i16(const std::uint8_t* x, const std::int16_t* table, std::int16_t* y, std::int64_t count);
 

@@ -7,8 +7,8 @@
 
 namespace narrow {
 
-void exp_f32(float* x, std::int64_t count);
-void sigmoid_f32(float* x, std::int64_t count);
+void exp_f32(float* x, std::int64_t count);        // e^x
+void sigmoid_f32(float* x, std::int64_t count);    // 1 / (1 + e^-x)
 void tanh_f32(float* x, std::int64_t count);
 void silu_f32(float* x, std::int64_t count);       // x * sigmoid(x)
 void gelu_erf_f32(float* x, std::int64_t count);   // x/2 * (1 + erf(x / sqrt 2))

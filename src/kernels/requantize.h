@@ -64,12 +64,14 @@ inline std::int32_t rescale_double(std::int64_t acc, std::int32_t multiplier, st
   return static_cast<std::int32_t>((high >> right) + (remainder > threshold ? 1 : 0));
 }
 
+// float(acc) * scale, half to even, saturated to 32 bits; NaN gives INT32_MIN.
 inline std::int32_t rescale_float(std::int64_t acc, float scale) {
   const float real = static_cast<float>(acc) * scale;
   if (!(real > -2147483648.0F)) return INT32_MIN;
   return real >= 2147483648.0F ? INT32_MAX : static_cast<std::int32_t>(std::nearbyintf(real));
 }
 
+// By the mode; acc times the factor, saturated to 32 bits.
 inline std::int32_t rescale(std::int64_t acc, const Rescale& r, Rounding mode) {
   switch (mode) {
     case Rounding::kSingleRound: return rescale_single(acc, r.multiplier, r.shift);

@@ -29,6 +29,7 @@ Result<std::vector<Detection>> decode_fastestdet(std::span<const Tensor> outputs
 // kin, decoded within the network): score = best class other than the background, kept above 0.05.
 Result<std::vector<Detection>> decode_ssd(std::span<const Tensor> outputs, ImageSize input);
 
+// Error: unknown name, with a suggestion.
 Result<Decoder> find_decoder(std::string_view name);
 std::vector<std::string> decoder_names();
 

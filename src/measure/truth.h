@@ -1,4 +1,4 @@
-// What is right for every sample of a data set: classes, boxes, or which recordings are anomalous.
+// What is right for every sample of a data set: classes, boxes, texts, or which recordings are anomalous.
 #pragma once
 
 #include <cstdint>

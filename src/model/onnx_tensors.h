@@ -28,6 +28,7 @@ class TensorReader {
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
 
+// As raw little-endian bytes inside `proto`.
 void write_tensor(const std::string& name, const Tensor& tensor, onnx::TensorProto* proto);
 std::string onnx_type_name(int code);  // "FLOAT16"; "type 99"
 

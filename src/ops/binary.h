@@ -93,6 +93,7 @@ T modular(T a, T b, const Fn& fn) {
   else return static_cast<T>(fn(a, b));
 }
 
+// The run() of an operator on two inputs of one type, broadcast.
 template <template <typename> typename F>
 void run_binary(RunContext& ctx) {
   with_dtype(ctx.inputs[0].dtype(), [&](auto tag) { run_binary_as<F, decltype(tag)>(ctx); });

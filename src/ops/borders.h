@@ -7,9 +7,10 @@
 
 namespace narrow {
 
+// x f32 -> codes of `to`, and codes of `from` -> f32; per tensor.
 NodeSpec quantize_spec(ValueId x, const QuantParams& to);
 NodeSpec dequantize_spec(ValueId x, const QuantParams& from);
-// multiplier, shift: i32[1] constants of from.scale / to.scale.
+// Codes of one grid -> codes of another. multiplier, shift: i32[1] constants of from.scale / to.scale.
 NodeSpec requantize_spec(ValueId x, ValueId multiplier, ValueId shift, const QuantParams& from, const QuantParams& to, Rounding rounding);
 
 }  // namespace narrow

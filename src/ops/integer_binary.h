@@ -53,6 +53,7 @@ class BytesKernel : public Kernel {
   std::optional<decltype(fast_form(std::declval<Code>()))> fast_;
 };
 
+// nullptr when some code has 16 bits.
 template <typename Code>
 std::unique_ptr<Kernel> prepare_codes(const Graph& graph, const Node& node) {
   for (const ValueId id : {node.inputs[0], node.inputs[1], node.outputs[0]}) {

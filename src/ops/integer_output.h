@@ -5,6 +5,7 @@
 
 namespace narrow {
 
+// What the codes of an output may be, and how an accumulator becomes one.
 struct CodeGrid {
   std::int32_t zero_point = 0, low = 0, high = 255;
   Rounding rounding = Rounding::kSingleRound;
@@ -22,6 +23,7 @@ inline void set_code_grid(Attrs& attrs, const QuantParams& y) {
   attrs.set("y_max", Attr(y.qmax()));
 }
 
+// y is u8 or i16; `code` is on its grid.
 inline void store_code(Tensor& y, std::int64_t index, std::int32_t code) {
   if (y.dtype() == DType::kU8) {
     static_cast<std::uint8_t*>(y.raw())[index] = static_cast<std::uint8_t>(code);

@@ -15,7 +15,7 @@ std::optional<std::vector<int>> permutation_of(const Node& node);
 NodeSpec make_transpose(const Graph& graph, ValueId value, const std::vector<int>& perm);
 NodeSpec make_reshape(const Graph& graph, ValueId value, const Shape& shape);
 
-std::vector<int> inverse_of(const std::vector<int>& perm);
+std::vector<int> inverse_of(const std::vector<int>& perm);  // undoes it: compose(perm, inverse_of(perm)) is the identity
 // First `first`, then `second`.
 std::vector<int> compose(const std::vector<int>& first, const std::vector<int>& second);
 bool is_identity(const std::vector<int>& perm);

@@ -30,6 +30,7 @@ Status normalize_bias(RewriteContext& ctx, std::int64_t channels);
 // Input 2, where there is one, has one element per output channel.
 Status check_bias(const Graph& graph, const Node& node, std::int64_t channels);
 
+// Weights per output channel, the bias on the product of the scales of x and weights; float where the weights are computed.
 QuantRule linear_quant_rule(const Graph& graph, const Node& node);
 
 // Emits the integer operator `op` with the attributes `keep` of the node (its geometry): inputs x, weights, bias (may be

@@ -6,6 +6,7 @@
 
 namespace narrow {
 
+// Every f32 input and output 0 share one grid.
 QuantRule movement_rule(const Graph& graph, const Node& node);
 Status lower_movement(LowerContext& ctx);
 

@@ -8,6 +8,7 @@
 
 namespace narrow {
 
+// Errors, with line and column: those of parse_graph(), an unknown operator, inputs that do not fit it.
 Result<Graph> parse_network(std::string_view text, ParseOptions options = {});
 
 }  // namespace narrow

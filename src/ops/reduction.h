@@ -15,8 +15,9 @@ Result<Shape> reduced_shape(const Graph& graph, const Node& node);
 // `axes` from an attribute or, later, an input; none: all of them, or with noop_with_empty_axes the input itself. keepdims=0 becomes a
 // Reshape behind it.
 Status normalize_reduction(RewriteContext& ctx);
+// OpDef::permute: the axes move along.
 bool permute_reduction(Graph& graph, NodeId id, const std::vector<int>& perm);
-// keepdims, and from operator set `axes_are_input` on the axes as an input.
+// To ONNX form: keepdims, and from operator set `axes_are_input` on the axes as an input.
 void denormalize_reduction(RewriteContext& ctx, int axes_are_input);
 
 // fold(output element, x) for every element x of `in`, in row-major order, on outputs of y_shape that begin as `start`.

@@ -11,8 +11,8 @@ namespace narrow {
 // What a function may consist of.
 struct Parts {
   int most = 0;  // nodes
-  bool (*node)(const Graph& graph, const Node& node) = nullptr;
-  bool (*constant)(const Value& value) = nullptr;
+  bool (*node)(const Graph& graph, const Node& node) = nullptr;  // may it be one of them?
+  bool (*constant)(const Value& value) = nullptr;                // may a node read it?
 };
 
 // Values of the shape of the result of `end` that it may be a function of. The farthest first, so that the longest pattern wins.

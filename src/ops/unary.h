@@ -7,7 +7,7 @@
 namespace narrow {
 
 Result<std::vector<TensorType>> infer_unary(const Graph& graph, const Node& node);  // f32 or f64 in and out
-void run_unary(RunContext& ctx);
+void run_unary(RunContext& ctx);  // ActivationDef::apply_array, else apply, on every element
 // Output calibrated, or fixed where the function's range is known.
 QuantRule unary_rule(const Graph& graph, const Node& node);
 Status lower_unary(LowerContext& ctx);

@@ -15,6 +15,7 @@ ValueId transpose_source(const Graph& graph, ValueId value);
 
 // The only input of `node` that is not constant; none when there are several.
 ValueId only_computed_input(const Graph& graph, NodeId node);
+// Has the operator permute or permute_axes (OpDef)?
 bool can_be_permuted(const Node& node);
 
 // True when every way from `value` leads through nodes with one computed input to a node that insists on its order of axes:

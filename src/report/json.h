@@ -39,6 +39,7 @@ struct ReportInput {
   std::uint64_t float_bytes = 0, artifact_bytes = 0;
 };
 
+// The report of docs/report.md.
 Json report_json(const ReportInput& input);
 // Checks that `json` is a report that this version reads. Error names `file`.
 Status verify_report(const Json& json, const std::string& file);

@@ -11,7 +11,7 @@ namespace narrow {
 
 using Shape = std::vector<std::int64_t>;
 
-std::int64_t element_count(const Shape& shape);
+std::int64_t element_count(const Shape& shape);  // 1 for a scalar
 // No extent is negative and the product of those that are not 0 is at most 2^33, so that element counts, strides and offsets in
 // bytes fit 64 bits. Shapes that come from outside are asked this before anything is computed from them.
 bool is_plausible(const Shape& shape);
