@@ -24,7 +24,7 @@ setup:
 
 # Every test under the address and undefined sanitizers.
 asan: setup
-	@cmake --preset asan > /dev/null && cmake --build build/asan -j $(JOBS) && cd build/asan && ctest --output-on-failure -j $(JOBS)
+	@cmake --preset asan > /dev/null && cmake --build build/asan -j $(JOBS) && cd build/asan && OMP_WAIT_POLICY=passive ctest --output-on-failure -j $(JOBS)
 
 # Builds the fuzzers (clang); tests/fuzz/CMakeLists.txt says how to run one.
 fuzz:

@@ -3,7 +3,7 @@
 #   setup.sh          what the build and the tests need
 #   setup.sh --fuzz   and clang with its sanitizers, for the preset `fuzz`
 set -eu
-packages="g++ cmake ninja-build pkg-config libprotobuf-dev protobuf-compiler libonnx-dev libdnnl-dev libyaml-cpp-dev nlohmann-json3-dev
+packages="g++ cmake ninja-build libprotobuf-dev protobuf-compiler libonnx-dev libdnnl-dev libyaml-cpp-dev nlohmann-json3-dev
 libcli11-dev libfmt-dev libexpected-dev libturbojpeg0-dev libstb-dev libxxhash-dev zlib1g-dev libgtest-dev libbenchmark-dev python3"
 case "${1:-}" in
   "") ;;
