@@ -57,6 +57,8 @@ Result<std::u32string> from_utf8(std::string_view bytes) {
       if ((next & 0xC0) != 0x80) return error("byte {} is not UTF-8", i + k);
       code = code << 6 | (next & 0x3Fu);
     }
+    constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};  // by length: a longer form than needed is none
+    if (code < kLeast[length] || (code >= 0xD800 && code < 0xE000) || code > 0x10FFFF) return error("byte {} is not UTF-8", i);
     text += code;
     i += length;
   }

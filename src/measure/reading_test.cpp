@@ -56,7 +56,9 @@ TEST(Reading, AnAlphabetFitsTheNetwork) {
 TEST(Reading, Utf8) {
   EXPECT_EQ(test::must(from_utf8("aé疗😀")), U"aé疗😀");
   EXPECT_EQ(test::must(from_utf8("")), U"");
-  for (const char* bytes : {"\x80", "\xc3", "\xc3" "a", "\xe7\x96", "\xf8\x88\x80\x80\x80", "a\xc0\x80"}) EXPECT_FALSE(from_utf8(bytes)) << bytes;
+  EXPECT_EQ(test::must(from_utf8("\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf\xf0\x90\x80\x80\xf4\x8f\xbf\xbf")),
+            (std::u32string{0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x10FFFF})) << "the ends of every length";
+  for (const char* bytes : {"\x80", "\xc3", "\xc3" "a", "\xe7\x96", "\xf8\x88\x80\x80\x80", "a\xc0\x80", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80"}) EXPECT_FALSE(from_utf8(bytes)) << bytes;
 }
 
 TEST(Reading, SpacesAroundATextAreNotPartOfIt) {
