@@ -38,13 +38,13 @@ Range choose_moving_average(const ValueStats& stats, const CalibratorChoice&, co
 }
 
 constexpr Calibrator kCalibrators[] = {
-    {"output_mse", "least expected squared error of what the layers that read the value compute (default)", choose_output_mse},
-    {"mse", "least expected squared error, both ends jointly", choose_mse},
-    {"max", "the exact observed minimum and maximum", choose_max},
-    {"percentile", "keeps a share of the mass, e.g. 'percentile 99.99'", choose_percentile},
-    {"moving_average", "mean of the samples' own minima and maxima", choose_moving_average},
-    {"kl", "least Kullback-Leibler divergence of the clipped and quantized distribution", choose_kl},
-    {"sqnr", "least error with clipping weighted threefold, 17 steps x 21 offsets", choose_sqnr},
+    {"output_mse", choose_output_mse},          // least expected squared error of what the layers that read the value compute (default)
+    {"mse", choose_mse},                        // least expected squared error, both ends jointly
+    {"max", choose_max},                        // the exact observed minimum and maximum
+    {"percentile", choose_percentile},          // keeps a share of the mass, e.g. 'percentile 99.99'
+    {"moving_average", choose_moving_average},  // mean of the samples' own minima and maxima
+    {"kl", choose_kl},                          // least Kullback-Leibler divergence of the clipped and quantized distribution
+    {"sqnr", choose_sqnr},                      // least error with clipping weighted threefold, 17 steps x 21 offsets
 };
 
 }  // namespace

@@ -23,7 +23,6 @@ struct CalibratorChoice;
 
 struct Calibrator {
   std::string_view name;
-  std::string_view summary;  // one line for help
   Range (*choose)(const ValueStats& stats, const CalibratorChoice& choice, const GridOptions& grid, std::span<const double> importance) = nullptr;
 };
 

@@ -13,19 +13,19 @@ namespace {
 constexpr int kMaxRounds = 50;  // far more than any network needs; a pair of passes that undo each other is our bug
 
 constexpr std::array kPasses = {
-    Pass{"fold-constants", "results that are known before the network runs become constants", fold_constants},
+    Pass{"fold-constants", fold_constants},
     // Before anything is moved between the parts of a decomposed function.
-    Pass{"recognize-composites", "decomposed functions (x * sigmoid(x)) become one node", recognize_composites, true},
+    Pass{"recognize-composites", recognize_composites, true},
     // Before everything that wants neighbours: importing channels-first models leaves a pair around every convolution.
-    Pass{"sink-transposes", "transposes move towards the outputs and cancel", sink_transposes, true},
-    Pass{"lift-transposes", "transposes behind padding or normalization of an input move in front of it", lift_transposes},
+    Pass{"sink-transposes", sink_transposes, true},
+    Pass{"lift-transposes", lift_transposes},
     // After the transposes between a Pad and its convolution are gone.
-    Pass{"absorb-producers", "padding and reshapes merge into the node after them", absorb_producers, true},
+    Pass{"absorb-producers", absorb_producers, true},
     // Before activations are fused: y = act(W x + b) has no place for a scale behind act.
-    Pass{"fold-affine", "batch normalization and constant factors go into weights and bias", fold_affine, true},
-    Pass{"standalone-affine", "per-channel scaling that no weight could take becomes a depthwise convolution", standalone_affine},
-    Pass{"fuse-activation", "activations become part of the node before them", fuse_activation},
-    Pass{"dead-code", "nodes and constants that no output needs are removed", dead_code},
+    Pass{"fold-affine", fold_affine, true},
+    Pass{"standalone-affine", standalone_affine},
+    Pass{"fuse-activation", fuse_activation},
+    Pass{"dead-code", dead_code},
 };
 
 Status check_names(const std::vector<std::string>& names) {

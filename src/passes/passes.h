@@ -17,7 +17,6 @@ namespace narrow {
 
 struct Pass {
   std::string_view name;
-  std::string_view summary;
   std::size_t (*run)(Graph& graph) = nullptr;
   bool to_fixed_point = false;  // repeated until it finds nothing
 };
