@@ -28,7 +28,8 @@ Verdict verdict(const Graph& graph, const Node& node, const NodeChoice& choice, 
 Status run(const CheckCommand& command) {
   Diagnostics diagnostics;
   const Recipe recipe = command.recipe.empty() ? Recipe{} : NARROW_TRY(load_recipe(command.recipe));
-  const Target target = NARROW_TRY(load_target(command.target));
+  const std::string& wanted = command.target.empty() ? recipe.target : command.target;
+  const Target target = NARROW_TRY(load_target(wanted.empty() ? kDefaultTarget : wanted));
   const Graph graph = NARROW_TRY(load_float_graph(command.model, command.shapes, diagnostics));
   const Wishes wishes = resolve_wishes(graph, recipe);
   NARROW_TRY(check_matched(graph, wishes));

@@ -34,7 +34,7 @@ struct Gate {
 };
 
 struct CompileCommand { Common common; CompileOptions options; std::vector<Gate> gates; };
-struct CheckCommand { Common common; std::string model, target = "generic-int8", recipe; std::map<std::string, Shape> shapes; };
+struct CheckCommand { Common common; std::string model, target, recipe; std::map<std::string, Shape> shapes; };
 struct RunCommand { Common common; std::string network, mode, plan, target, output; std::int64_t samples = -1; DataChoice data; std::map<std::string, Shape> shapes; };
 struct EvalCommand { Common common; std::vector<std::string> networks; DataChoice data; std::string labels, task, decoder, dictionary; std::optional<std::int64_t> label_offset; std::vector<Gate> gates; std::map<std::string, Shape> shapes; };
 struct CompareCommand { Common common; std::string first, second; DataChoice data; bool exact = false; std::int64_t sensitivity = 0; std::vector<Gate> gates; std::map<std::string, Shape> shapes; };

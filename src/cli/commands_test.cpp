@@ -222,6 +222,9 @@ TEST_F(Commands, CheckOpsAndTargets) {
   const Outcome kept = good("check net.onnx -c keep.yaml");
   EXPECT_TRUE(kept.out.ends_with("5/6 layers integer on generic-int8\n")) << kept.out;
   EXPECT_NE(kept.out.find("float: recipe"), std::string::npos) << kept.out;
+  scene.write("target.yaml", "target: tflite\n");
+  EXPECT_TRUE(good("check net.onnx -c target.yaml").out.ends_with("6/6 layers integer on tflite\n"));
+  EXPECT_TRUE(good("check net.onnx -c target.yaml --target ort").out.ends_with("6/6 layers integer on ort\n"));
   const std::string ops = good("ops").out;
   EXPECT_NE(ops.find("\nConv                7-21    yes    yes "), std::string::npos) << ops;
   EXPECT_NE(ops.find("\nBatchNormalization  7-21    yes    rewritten "), std::string::npos) << ops;

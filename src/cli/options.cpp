@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/text.h"
+#include "passes/passes.h"
 
 namespace narrow::cli {
 namespace {
@@ -46,6 +47,24 @@ void add_data(CLI::App* app, DataChoice& data, bool required) {
   app->add_option("-c,--recipe", data.recipe, "how files become inputs (default: what the artifact was compiled with)");
   app->add_option("--first", data.first, "skip this many samples")->check(whole_number(0));
   app->add_option("--samples", data.samples, "use at most this many samples")->check(whole_number(1));
+}
+
+std::string pass_names() {
+  std::vector<std::string> names;
+  for (const Pass& pass : all_passes()) names.emplace_back(pass.name);
+  return join(names, ", ");
+}
+
+void add_target(CLI::App* app, std::string& target, const std::string& otherwise) {
+  app->add_option("--target", target, "name or file of the target: what the hardware can do (see `narrow targets`; default: " + otherwise + ")");
+}
+
+void add_sensitivity(CLI::App* app, std::int64_t& samples) {
+  app->add_option("--sensitivity", samples, "on this many samples, also measure what every layer alone costs at the outputs (one float run per layer)")->check(whole_number(0));
+}
+
+void add_comparison_gates(CLI::App* app, Raw& raw) {
+  app->add_option("--min-metric", raw.gates, "NAME=NUMBER, NAME one of sqnr, cosine, agreement: exit code 3 when an output is worse");
 }
 
 void add_shapes(CLI::App* app, Raw& raw) {
@@ -119,18 +138,18 @@ Result<std::optional<Command>> parse_command_line(int argc, const char* const* a
   compile_app->add_option("model", c.model, "ONNX file")->required();
   compile_app->add_option("--data", c.data, "calibration samples: images, .npy, .npz, raw files, a folder or a .txt list; INPUT=PATH for several inputs");
   compile_app->add_option("-c,--recipe", c.recipe, "YAML: how files become inputs, and wishes per layer");
-  compile_app->add_option("--target", c.target, "name or file of the hardware description (see `narrow targets`)");
-  compile_app->add_option("--samples", c.samples, "calibrate on at most this many samples")->check(whole_number(1));
+  add_target(compile_app, c.target, "as the recipe or the plan says, else generic-int8");
+  compile_app->add_option("--samples", c.samples, "calibrate on at most this many samples (default: as the recipe says, else 128)")->check(whole_number(1));
   compile_app->add_option("--compare-samples", c.compare_samples, "samples measured layer by layer afterwards; 0: none")->check(whole_number(0))->capture_default_str();
-  compile_app->add_option("--sensitivity", c.sensitivity_samples, "on this many samples, also measure what every layer alone costs at the outputs (one float run per layer)")->check(whole_number(0));
+  add_sensitivity(compile_app, c.sensitivity_samples);
   compile_app->add_flag("--try", c.try_advice, "try every advice out and say what it brings at the outputs");
   compile_app->add_option("-o,--output", c.output, "OUT of OUT.narrow, OUT.qdq.onnx, OUT.plan, OUT.report.json, OUT.html");
   compile_app->add_option("--plan", c.plan, "take this (edited) plan instead of making one");
   compile_app->add_option("--stats", c.stats, "take the statistics of an earlier run (3-calibrate.stats of --dump-dir) instead of calibrating");
   compile_app->add_option("--stop-after", c.stop_after, "phase: " + join({kPhases.begin(), kPhases.end()}, ", "));
   compile_app->add_option("--dump-dir", c.dump_dir, "write what every phase made into this folder");
-  compile_app->add_option("--disable-pass", c.disabled_passes, "leave a simplification out");
-  compile_app->add_option("--min-metric", raw.gates, "NAME=NUMBER, NAME one of sqnr, cosine, agreement: exit code 3 when an output is worse");
+  compile_app->add_option("--disable-pass", c.disabled_passes, "leave a pass of the simplification out: " + pass_names());
+  add_comparison_gates(compile_app, raw);
   add_shapes(compile_app, raw);
   compile_app->footer("examples:\n  narrow compile net.onnx --data images/ -c net.yaml -o net\n  narrow compile net.onnx --plan net.plan --data images/ -o net2     after editing net.plan\n  narrow compile net.onnx --data images/ -c net.yaml --try --sensitivity 4       where the accuracy goes, and what helps");
   add_common(compile_app, compile.common);
@@ -138,7 +157,7 @@ Result<std::optional<Command>> parse_command_line(int argc, const char* const* a
   CheckCommand check;
   CLI::App* check_app = app.add_subcommand("check", "what would run in integers, what would stay float, and why");
   check_app->add_option("model", check.model, "ONNX file")->required();
-  check_app->add_option("--target", check.target, "name or file of the hardware description")->capture_default_str();
+  add_target(check_app, check.target, "as the recipe says, else generic-int8");
   check_app->add_option("-c,--recipe", check.recipe, "YAML with wishes per layer");
   add_shapes(check_app, raw);
   check_app->footer("example:\n  narrow check net.onnx --target generic-int8");
@@ -149,7 +168,7 @@ Result<std::optional<Command>> parse_command_line(int argc, const char* const* a
   run_app->add_option("network", run.network, "ONNX file or artifact")->required();
   run_app->add_option("--mode", run.mode, "float, fake (quantize-dequantize) or int; default: float for a model, int for an artifact")->check(CLI::IsMember({"float", "fake", "int"}));
   run_app->add_option("--plan", run.plan, "plan for modes fake and int of a model");
-  run_app->add_option("--target", run.target, "hardware description for mode int of a model (default: that of the plan)");
+  add_target(run_app, run.target, "as the plan says; for mode int of a model");
   run_app->add_option("-o,--output", run.output, ".npy (one output) or .npz (all outputs, by name): the outputs of the samples in order along a first axis, which takes the place of a first extent of 1. A sample that cannot be read is named on stderr and has no row");
   add_data(run_app, run.data, true);
   add_shapes(run_app, raw);
@@ -174,9 +193,9 @@ Result<std::optional<Command>> parse_command_line(int argc, const char* const* a
   CLI::App* compare_app = app.add_subcommand("compare", "layer by layer and output by output");
   compare_app->add_option("first", compare.first, "ONNX file or artifact: the reference")->required();
   compare_app->add_option("second", compare.second, "ONNX file or artifact")->required();
-  compare_app->add_option("--sensitivity", compare.sensitivity, "on this many samples, also measure what every layer alone costs at the outputs (one float run per layer)")->check(whole_number(0));
+  add_sensitivity(compare_app, compare.sensitivity);
   compare_app->add_flag("--exact", compare.exact, "outputs must be equal bit for bit, else exit code 3");
-  compare_app->add_option("--min-metric", raw.gates, "NAME=NUMBER, NAME one of sqnr, cosine, agreement: exit code 3 when an output is worse");
+  add_comparison_gates(compare_app, raw);
   add_data(compare_app, compare.data, true);
   add_shapes(compare_app, raw);
   compare_app->footer("examples:\n  narrow compare net.onnx net.narrow --data images/ --samples 8\n  narrow compare old.narrow new.narrow --exact --data images/");
@@ -207,7 +226,7 @@ Result<std::optional<Command>> parse_command_line(int argc, const char* const* a
   CLI::App* ops_app = app.add_subcommand("ops", "operators that are understood");
   add_common(ops_app, ops.common);
   TargetsCommand targets;
-  CLI::App* targets_app = app.add_subcommand("targets", "hardware descriptions that are known");
+  CLI::App* targets_app = app.add_subcommand("targets", "targets that are known: what hardware can do");
   add_common(targets_app, targets.common);
 
   std::vector<std::string> commands;

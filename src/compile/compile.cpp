@@ -20,7 +20,6 @@
 namespace narrow {
 namespace {
 
-constexpr const char* kDefaultTarget = "generic-int8";
 
 Status check_options(const CompileOptions& options) {
   const std::vector<std::string> phases(kPhases.begin(), kPhases.end());

@@ -31,6 +31,8 @@ struct Target {
   std::uint64_t hash() const;              // of the canonical form
 };
 
+// Where neither command line nor recipe nor plan names one.
+inline constexpr const char* kDefaultTarget = "generic-int8";
 // `name` is a file path, or a name looked up in $NARROW_TARGETS, beside the binary (../share/narrow/targets, ../targets), and in the source
 // tree. Errors: unknown name (with suggestions), unknown key, bad value (file, line).
 Result<Target> load_target(const std::string& name);
