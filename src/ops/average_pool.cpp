@@ -202,10 +202,7 @@ int export_opset(const Node& node) { return dilated(node) ? 19 : 13; }
 
 Status denormalize(RewriteContext& ctx) {
   if (!dilated(ctx.node())) ctx.attrs().erase("dilations");
-  NARROW_TRY(ctx.input_to_channels_first(0));
-  const Shape y = ctx.graph.value(ctx.results[0]).shape;
-  ctx.graph.set_type(ctx.results[0], {DType::kF32, {y[0], y[3], y[1], y[2]}});
-  return ctx.result_to_channels_last(0);
+  return window_to_channels_first(ctx);
 }
 
 }  // namespace

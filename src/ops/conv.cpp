@@ -96,12 +96,7 @@ Status lower(LowerContext& ctx) { return lower_linear(ctx, "qconv", {"strides", 
 
 // --- qconv: acc = bias + sum (x - x_zero_point) * w, what lies beyond the map contributing 0; y = requantize(acc) ---
 
-Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) {
-  NARROW_TRY(check_integer_linear(graph, node));
-  auto types = NARROW_TRY(infer(graph, node));
-  types[0].dtype = graph.value(node.outputs[0]).dtype;
-  return types;
-}
+Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) { return infer_integer_linear(graph, node, infer); }
 
 void run_integer(RunContext& ctx) {
   const ConvShape s = conv_shape(ctx.node.attrs, ctx.inputs[0].shape(), ctx.inputs[1].shape(), ctx.outputs[0].shape());
@@ -139,10 +134,7 @@ Status denormalize(RewriteContext& ctx) {
   const Shape w = ctx.input(1).shape;
   ctx.attrs().set("kernel_shape", std::vector<std::int64_t>{w[1], w[2]});
   NARROW_TRY(permute_parameter(ctx, 1, {0, 3, 1, 2}));
-  NARROW_TRY(ctx.input_to_channels_first(0));
-  const Shape y = ctx.graph.value(ctx.results[0]).shape;
-  ctx.graph.set_type(ctx.results[0], {DType::kF32, {y[0], y[3], y[1], y[2]}});
-  return ctx.result_to_channels_last(0);
+  return window_to_channels_first(ctx);
 }
 
 }  // namespace

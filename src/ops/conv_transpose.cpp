@@ -156,12 +156,7 @@ Status lower(LowerContext& ctx) { return lower_linear(ctx, "qconv_transpose", {"
 
 // --- qconv_transpose: acc = bias + sum (x - x_zero_point) * w; y = requantize(acc) ---
 
-Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) {
-  NARROW_TRY(check_integer_linear(graph, node));
-  auto types = NARROW_TRY(infer(graph, node));
-  types[0].dtype = graph.value(node.outputs[0]).dtype;
-  return types;
-}
+Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) { return infer_integer_linear(graph, node, infer); }
 
 void run_integer(RunContext& ctx) {
   const ConvShape s = conv_shape(ctx.node.attrs, ctx.inputs[0].shape(), ctx.inputs[1].shape(), ctx.outputs[0].shape());
@@ -200,10 +195,7 @@ Status denormalize(RewriteContext& ctx) {
     if (!weights) return error("the weights in {} groups are computed at run time, wanted constants", groups).with_help("export this layer in float");
     ctx.graph.set_input(ctx.node_id, 1, ctx.graph.add_constant(ctx.input(1).name, to_onnx(*weights, groups)));
   }
-  NARROW_TRY(ctx.input_to_channels_first(0));
-  const Shape y = ctx.graph.value(ctx.results[0]).shape;
-  ctx.graph.set_type(ctx.results[0], {DType::kF32, {y[0], y[3], y[1], y[2]}});
-  return ctx.result_to_channels_last(0);
+  return window_to_channels_first(ctx);
 }
 
 }  // namespace

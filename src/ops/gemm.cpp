@@ -117,12 +117,7 @@ Status lower(LowerContext& ctx) { return lower_linear(ctx, "qgemm", {}); }
 
 // --- qgemm: acc = bias + sum (x - x_zero_point) * w; y = requantize(acc) ---
 
-Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) {
-  NARROW_TRY(check_integer_linear(graph, node));
-  auto types = NARROW_TRY(infer(graph, node));
-  types[0].dtype = graph.value(node.outputs[0]).dtype;
-  return types;
-}
+Result<std::vector<TensorType>> infer_integer(const Graph& graph, const Node& node) { return infer_integer_linear(graph, node, infer); }
 
 void run_integer(RunContext& ctx) {
   const std::int64_t n = ctx.inputs[1].shape()[0], k = ctx.inputs[1].shape()[1], m = n == 0 ? 0 : ctx.outputs[0].elements() / n;

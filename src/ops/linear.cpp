@@ -153,7 +153,9 @@ Status lower_linear(LowerContext& ctx, const char* op, std::initializer_list<con
   return {};
 }
 
-Status check_integer_linear(const Graph& graph, const Node& node) {
+namespace {
+
+Status check_inputs(const Graph& graph, const Node& node) {
   if (node.inputs.size() < 2 || !node.inputs[1]) return error("the weights are missing");
   const Shape& w = graph.value(node.inputs[1]).shape;
   if (w.empty() || w[0] < 1) return error("the weights have the shape {}, wanted an axis of output channels", to_string(w));
@@ -172,6 +174,15 @@ Status check_integer_linear(const Graph& graph, const Node& node) {
     if (bias < -kMost || bias > kMost) return error("'{}' holds the bias {}, wanted at most 2^60 in magnitude", graph.value(node.inputs[2]).name, bias);
   }
   return {};
+}
+
+}  // namespace
+
+Result<std::vector<TensorType>> infer_integer_linear(const Graph& graph, const Node& node, Result<std::vector<TensorType>> (*infer)(const Graph& graph, const Node& node)) {
+  NARROW_TRY(check_inputs(graph, node));
+  auto types = NARROW_TRY(infer(graph, node));
+  types[0].dtype = graph.value(node.outputs[0]).dtype;
+  return types;
 }
 
 IntegerLinear::IntegerLinear(const RunContext& ctx)

@@ -38,8 +38,8 @@ QuantRule linear_quant_rule(const Graph& graph, const Node& node);
 // (or u8, by profile) value before the activation.
 Status lower_linear(LowerContext& ctx, const char* op, std::initializer_list<const char*> keep);
 
-// The inputs of such an operator as they must be.
-Status check_integer_linear(const Graph& graph, const Node& node);
+// The infer() of such an operator: checks its inputs; `infer` is that of the float operator, and the output's element type stays.
+Result<std::vector<TensorType>> infer_integer_linear(const Graph& graph, const Node& node, Result<std::vector<TensorType>> (*infer)(const Graph& graph, const Node& node));
 
 // The inputs of such an operator at run time.
 struct IntegerLinear {

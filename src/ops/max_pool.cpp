@@ -83,13 +83,6 @@ void run(RunContext& ctx) {
   }
 }
 
-Status denormalize(RewriteContext& ctx) {
-  NARROW_TRY(ctx.input_to_channels_first(0));
-  const Value& y = ctx.graph.value(ctx.results[0]);
-  ctx.graph.set_type(ctx.results[0], {y.dtype, {y.shape[0], y.shape[3], y.shape[1], y.shape[2]}});
-  return ctx.result_to_channels_last(0);
-}
-
 }  // namespace
 
 extern const OpDef op_max_pool;
@@ -97,7 +90,7 @@ constinit const OpDef op_max_pool{.name = "MaxPool",
                                   .summary = "maximum over windows (1-D and 2-D, dilated)",
                                   .channels_last = true,
                                   .normalize = normalize,
-                                  .denormalize = denormalize,
+                                  .denormalize = window_to_channels_first,
                                   .infer = infer,
                                   .run = run,
                                   .quant_rule = movement_rule,

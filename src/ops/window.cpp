@@ -111,6 +111,13 @@ Status window_to_channels_last(RewriteContext& ctx) {
   return ctx.result_to_channels_first(0);
 }
 
+Status window_to_channels_first(RewriteContext& ctx) {
+  NARROW_TRY(ctx.input_to_channels_first(0));
+  const Value& y = ctx.graph.value(ctx.results[0]);
+  ctx.graph.set_type(ctx.results[0], {y.dtype, {y.shape[0], y.shape[3], y.shape[1], y.shape[2]}});
+  return ctx.result_to_channels_last(0);
+}
+
 Status check_window(const Attrs& attrs) {
   constexpr std::int64_t kMost = 1 << 20;
   const auto check = [&](const char* key, std::size_t entries, std::int64_t least) -> Status {

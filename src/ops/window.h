@@ -30,6 +30,9 @@ Status normalize_window(RewriteContext& ctx, const std::vector<std::int64_t>& ke
 // between). One spatial axis gets a height of 1. Error when there are more than two.
 Status window_to_channels_last(RewriteContext& ctx);
 
+// The way back: input 0 [N, H, W, C] -> [N, C, H, W] before a node that is denormalized; results[0] back after it.
+Status window_to_channels_first(RewriteContext& ctx);
+
 // The attributes hold two strides, dilations and kernel extents and four pads, in ranges in which no sum overflows.
 Status check_window(const Attrs& attrs);
 
