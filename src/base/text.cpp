@@ -199,7 +199,7 @@ std::string human_bytes(double bytes) {
 
 std::string human_seconds(double seconds) {
   if (seconds < 60) return fmt::format("{:.2f} s", seconds);
-  return fmt::format("{} min {} s", static_cast<int>(seconds) / 60, static_cast<int>(seconds) % 60);
+  return fmt::format("{:.0f} min {:.0f} s", std::floor(seconds / 60), std::floor(std::fmod(seconds, 60)));
 }
 
 }  // namespace narrow

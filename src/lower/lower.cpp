@@ -42,7 +42,7 @@ ValueId Lowering::convert(NodeSpec spec, std::string name, TensorType type, std:
   return id;
 }
 
-ValueId Lowering::on_grid(ValueId id, const QuantParams& params) {
+Result<ValueId> Lowering::on_grid(ValueId id, const QuantParams& params) {
   const Value& v = source.value(id);
   Forms& f = forms_[id.index];
   for (const auto& [have, made] : f.integer) {
@@ -56,7 +56,7 @@ ValueId Lowering::on_grid(ValueId id, const QuantParams& params) {
     made = convert(quantize_spec(f.primary, params), v.name + ".quantized", {params.dtype, v.shape}, params);
   } else {
     const QuantParams from = f.integer[0].first;
-    const FixedPoint factor = to_fixed_point(static_cast<double>(from.scale[0]) / static_cast<double>(params.scale[0]));
+    const FixedPoint factor = NARROW_TRY(rescaling_factor(static_cast<double>(from.scale[0]) / static_cast<double>(params.scale[0])));
     const std::string name = v.name + ".requantized";
     const ValueId multiplier = out.add_constant(name + ".multiplier", Tensor::of<std::int32_t>({1}, {factor.multiplier}));
     const ValueId shift = out.add_constant(name + ".shift", Tensor::of<std::int32_t>({1}, {factor.shift}));

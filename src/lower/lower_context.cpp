@@ -34,7 +34,11 @@ class Context final : public LowerContext {
   ValueId input(int slot) override {
     const ValueId value = node_.inputs[static_cast<std::size_t>(slot)];
     if (!value) return {};
-    return lowering_.grids.role(id_, static_cast<std::size_t>(slot)) == Grids::Role::kActivation ? lowering_.on_grid(value, in(slot)) : lowering_.copied(value);
+    if (lowering_.grids.role(id_, static_cast<std::size_t>(slot)) != Grids::Role::kActivation) return lowering_.copied(value);
+    Result<ValueId> made = lowering_.on_grid(value, in(slot));
+    if (made) return *made;
+    keep(std::move(made.error()));
+    return lowering_.real(value);
   }
 
   const QuantParams& weight_params(int slot) const override { return lowering_.grids.constant(id_, static_cast<std::size_t>(slot)); }
@@ -53,11 +57,10 @@ class Context final : public LowerContext {
     const auto n = static_cast<std::int64_t>(real.size());
     std::vector<std::int32_t> multiplier, shift;
     for (const double r : real) {
-      const bool usable = r > 0 && r < 0x1p30;
-      if (!usable) keep(error("the rescaling factor {} cannot be represented, wanted one in (0, 2^30)", exact(r)).with_help("the scales of inputs and output differ too much: edit the plan"));
-      const FixedPoint f = usable ? to_fixed_point(r) : FixedPoint{0, 1};
-      multiplier.push_back(f.multiplier);
-      shift.push_back(f.shift);
+      Result<FixedPoint> f = rescaling_factor(r);
+      if (!f) keep(std::move(f.error()));
+      multiplier.push_back(f ? f->multiplier : 0);
+      shift.push_back(f ? f->shift : 1);
     }
     const std::string prefix = suffix.empty() ? "" : suffix + ".";
     Rescales out;
@@ -145,6 +148,11 @@ Status check_accumulator(const Context& ctx, const LinearForm& form, const Targe
 }
 
 }  // namespace
+
+Result<FixedPoint> rescaling_factor(double real) {
+  if (real > 0 && real < 0x1p30) return to_fixed_point(real);
+  return error("the rescaling factor {} cannot be represented, wanted one in (0, 2^30)", exact(real)).with_help("the scales of inputs and output differ too much: keep the layer float in the recipe, or edit the plan");
+}
 
 Status lower_node(Lowering& lowering, NodeId id) {
   Context ctx(lowering, id);

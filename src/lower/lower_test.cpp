@@ -185,6 +185,25 @@ TEST(Lower, RefusesPlansThatDoNotFit) {
   EXPECT_NE(overflow.message.find("the accumulator of channel 3 may reach "), std::string::npos) << overflow.message;
 }
 
+TEST(Lower, RefusesGridsThatNoRescalingConnects) {
+  NARROW_SEEDED(rng);
+  const Graph graph = test::sample_network();
+  const Plan good = test::plan_from_ranges(graph, test::sample_inputs(graph, rng));
+  for (const std::string scaled : {"s", "f", "a"}) {  // into a concatenation, its result, into everything else
+    for (const float factor : {1e-20F, 1e20F}) {
+      for (const Rounding rounding : {Rounding::kSingleRound, Rounding::kDoubleRound, Rounding::kFloatRne}) {
+        Plan plan = good;
+        for (ActivationPlan& a : plan.activations) {
+          if (a.value == scaled) a.params.scale[0] *= factor;
+        }
+        const Result<Graph> network = lower(graph, plan, target_with(rounding));
+        EXPECT_TRUE(network || network.error().message.find(" cannot be represented") != std::string::npos);
+        EXPECT_TRUE(scaled != "s" || network.has_value() == (factor < 1)) << "what is coarser by so much has no codes there";
+      }
+    }
+  }
+}
+
 TEST(Lower, RefusesPlansThatTheTargetsAccumulatorsDoNotHold) {
   NARROW_SEEDED(rng);
   const Graph graph = test::sample_network();

@@ -8,6 +8,7 @@
 #include "lower/grids.h"
 #include "ops/lower_context.h"
 #include "target/target.h"
+#include "tensor/fixed_point.h"
 
 namespace narrow {
 
@@ -18,7 +19,8 @@ class Lowering {
   Result<Graph> finish();      // outputs, names, verify
 
   // The float value on grid `params` (network grid), as real numbers, or, for other dtypes, as it is.
-  ValueId on_grid(ValueId source, const QuantParams& params);
+  // Error of on_grid: no integers lead from the one grid to the other.
+  Result<ValueId> on_grid(ValueId source, const QuantParams& params);
   ValueId real(ValueId source);
   ValueId copied(ValueId source);
   // What the producer made: `made` is on `params`, or real when params is nullptr.
@@ -45,6 +47,8 @@ class Lowering {
   std::unordered_multimap<std::uint64_t, ValueId> large_;  // constants of `out`, by a hash of their contents
 };
 
+// Error: too large (or not positive) for integers; the remedy is the plan's.
+Result<FixedPoint> rescaling_factor(double real);
 // Runs the operator's lower hook for `id`.
 Status lower_node(Lowering& lowering, NodeId id);
 

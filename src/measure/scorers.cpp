@@ -1,5 +1,7 @@
 #include "measure/scorers.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "measure/auc.h"
 #include "measure/decoders.h"
@@ -35,8 +37,12 @@ class ClassificationScorer : public Scorer {
 
  private:
   static Status check(std::span<const Tensor> outputs) {
-    if (!outputs.empty() && outputs[0].dtype() == DType::kF32 && outputs[0].elements() >= 2) return {};
-    return error("task 'classify' wants a first output of one score per class, found {}", outputs.empty() ? "none" : to_string(outputs[0].shape()));
+    if (!outputs.empty() && outputs[0].dtype() == DType::kF32) {
+      const Shape& shape = outputs[0].shape();  // one axis of classes; [1,1000,1,1] has one as well
+      if (std::count_if(shape.begin(), shape.end(), [](std::int64_t extent) { return extent != 1; }) == 1 && outputs[0].elements() >= 2) return {};
+    }
+    return error("task 'classify' wants a first output of one score per class, found {}", outputs.empty() ? "none" : to_string(outputs[0].shape()))
+        .with_help("--task detect or read if it holds boxes or lines of text; `narrow compare` measures any output against the float one");
   }
   std::shared_ptr<const Truth> truth_;
   std::int64_t offset_;

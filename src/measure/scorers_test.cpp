@@ -15,6 +15,19 @@ std::vector<Tensor> reads(const std::vector<std::int64_t>& winners, std::int64_t
   return {scores};
 }
 
+TEST(ClassificationScorer, WantsOneRowOfScores) {
+  auto truth = std::make_shared<Truth>();
+  truth->labels = {2};
+  const auto scorer = test::must(make_scorer({.kind = "classify", .decoder = {}, .dictionary = {}, .labels = "l.npy"}, truth, {}));
+  for (const Shape& shape : {Shape{3}, Shape{1, 3}, Shape{1, 3, 1, 1}, Shape{1, 1, 3}}) test::must(scorer->add(0, {}, std::vector{Tensor::of<float>(shape, {0, 1, 2})}));
+  EXPECT_EQ(scorer->metrics()[0].value, 100);
+  for (const Shape& shape : {Shape{1, 85, 22, 22}, Shape{1, 4, 3}, Shape{1, 1}, Shape{}}) {
+    const Status refused = scorer->add(0, {}, std::vector{Tensor::zeros(DType::kF32, shape)});
+    ASSERT_FALSE(refused) << to_string(shape);
+    EXPECT_EQ(refused.error().message, "task 'classify' wants a first output of one score per class, found " + to_string(shape));
+  }
+}
+
 TEST(ReadingScorer, CountsLinesAndCharacters) {
   Task task{.kind = "read", .decoder = {}, .dictionary = test::temporary_folder() + "/keys.txt", .labels = "texts.txt"};
   test::must(write_file(task.dictionary, "a\nb\n"));

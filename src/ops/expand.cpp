@@ -79,7 +79,11 @@ Result<std::vector<TensorType>> infer_tile(const Graph& graph, const Node& node)
   const std::vector<std::int64_t> repeats = node.attrs.get_ints("repeats");
   if (repeats.size() != x.shape.size()) return error("{} repeats for shape {}", repeats.size(), to_string(x.shape));
   Shape shape = x.shape;
-  for (std::size_t d = 0; d < shape.size(); ++d) shape[d] *= repeats[d];
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 40;  // of one axis; a later axis of 0 must not hide an overflow
+    if (repeats[d] < 0 || (shape[d] > 0 && repeats[d] > kMost / shape[d])) return error("repeats {} are out of all proportion", to_string(repeats));
+    shape[d] *= repeats[d];
+  }
   return std::vector<TensorType>{{x.dtype, std::move(shape)}};
 }
 

@@ -46,6 +46,18 @@ TEST(VerifyNetwork, WhatOperatorsReadIsChecked) {
   EXPECT_EQ(message("in %x: f32[2,3] %y: f32[2,3] = Frobnicate(%x) out %y"), "node 'y' (Frobnicate): the operator is unknown");
 }
 
+// An extent is a product or a sum with what an attribute says.
+TEST(VerifyNetwork, ExtentsThatNo64BitsHoldAreRefused) {
+  constexpr std::string_view kNodes[] = {"Tile(%x) {{repeats=[1,{0},1,1]}}", "Tile(%x) {{repeats=[{0},{0},{0},{0}]}}", "Expand(%x) {{shape=[{0},2,4,4]}}", "Reshape(%x) {{shape=[{0},{0},32]}}", "Pad(%x) {{pads=[0,{0},0,0,0,{0},0,0], mode=\"constant\", value=0.0}}",
+                                         "Slice(%x) {{starts=[0,0,0,0], ends=[1,{0},4,4], steps=[1,{0},1,1]}}", "Resize(%x) {{sizes=[{0},{0}], scales=floats [2, 2], mode=\"linear\"}}",
+                                         "MaxPool(%x) {{kernel_shape=[{0},1], strides=[1,{0}], pads=[{0},0,{0},0], dilations=[{0},1]}}", "ConvTranspose(%x, %w: f32[1,2,2,4] = rand(1)) {{strides=[{0},{0}], pads=[0,0,0,0], dilations=[1,{0}], group=1, output_padding=[{0},0]}}"};
+  for (const std::string_view node : kNodes) {
+    for (const std::int64_t huge : {INT64_MAX, INT64_MAX / 2 + 1, INT64_MIN, INT64_MIN / 2, std::int64_t{1} << 62, std::int64_t{6148914691236517206}}) {
+      EXPECT_FALSE(parse_network("in %x: f32[1,2,4,4] %y = " + fmt::format(fmt::runtime(node), huge) + " out %y").has_value()) << node << ' ' << huge;
+    }
+  }
+}
+
 // What the kernels read beside their first input has the size that they read.
 TEST(VerifyNetwork, ParametersAreAsLongAsTheyAreRead) {
   const auto message = [](const std::string& node) {

@@ -314,5 +314,20 @@ conv   weight      i8       0.00394 .. 0.0157 (3)           0              large
   EXPECT_EQ(explain(p, &c.graph, "conf").error().to_string(), "error: no layer matches 'conf' in the plan\n  help: did you mean 'conv'?");
 }
 
+TEST(MakePlan, TinyWeightsLeaveBiasesANormalScale) {
+  for (const std::string weight : {"1e-45", "1e-38", "1e-37", "1e-36", "1e-35", "1e-34", "1e-30"}) {
+    for (const std::string bias : {"0", "1e-40", "1"}) {
+      const std::string text = fmt::format("graph \"g\"\nin %x: f32[1,2]\n%y = Gemm(%x, %w: f32[2,2] = {{1, -2, {0}, {0}}}, %b: f32[2] = {{0.5, {1}}})\nout %y\n", weight, bias);
+      for (const float reach : {1e-30F, 1e-3F, 1.0F}) {
+        Case c(text, {{"x", -reach, reach}, {"y", -2.0F, 2.0F}});
+        const Plan p = c.plan();  // can be given back
+        EXPECT_TRUE(std::isnormal(p.constant("y", 2)->params.scale[1])) << weight << ' ' << bias << ' ' << reach;
+        c.recipe.per_channel_weights = false;
+        c.plan();
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace narrow

@@ -168,6 +168,9 @@ Result<std::vector<ConstantPlan>> plan_constants(const Graph& graph, NodeId id, 
         if (!std::isfinite(x)) return error("the bias '{}' of layer '{}' holds {}", b->name, node.name, exact(x)).with_help("repair the model: such a bias cannot be quantized");
       }
     }
+    // The bias's scale is a product, which must be a normal number: training leaves channels with weights of 1e-36.
+    const float finest = 2 * std::numeric_limits<float>::min() / activation.scale[0];
+    for (float& scale : plan.params.scale) scale = std::max(scale, finest);
     std::vector<std::int64_t> widened;
     guard_accumulators(value.constant, w.channel_axis, b != nullptr ? &b->constant : nullptr, activation, options, &plan.params, &widened);
     if (!widened.empty()) {

@@ -6,7 +6,6 @@
 namespace narrow {
 namespace {
 
-constexpr std::int64_t kFormat = 1;
 constexpr std::size_t kHistograms = 12;   // of the worst layers
 constexpr std::size_t kHistogramBars = 160;
 
@@ -179,7 +178,7 @@ Json metrics_json(const ErrorMetrics& metrics) {
 
 Json comparison_json(const Comparison& comparison) {
   Json json = Json::object();
-  json["narrow_comparison"] = kFormat;
+  json["narrow_comparison"] = kReportFormat;
   json["samples"] = comparison.samples;
   json["outputs"] = outputs_json(comparison);
   Json layers = Json::array();
@@ -202,7 +201,7 @@ Json comparison_json(const Comparison& comparison) {
 
 Json report_json(const ReportInput& in) {
   Json json = Json::object();
-  json["narrow_report"] = kFormat;
+  json["narrow_report"] = kReportFormat;
   json["model"] = model_json(in);
   json["target"] = in.target.name;
   json["recipe"] = in.recipe;
@@ -262,18 +261,6 @@ Json report_json(const ReportInput& in) {
   }
   json["times"] = std::move(times);
   return json;
-}
-
-Status verify_report(const Json& json, const std::string& file) {
-  const Json* format = json.find("narrow_report");
-  if (format == nullptr || !format->is_int()) {
-    return error("'{}' is not a narrow report", file).with_help("`narrow compile` writes OUT.report.json beside its other products");
-  }
-  if (format->as_int() != kFormat) return error("report '{}' has format {}, this program reads {}", file, format->as_int(), kFormat).with_help("compile the model again");
-  for (const char* key : {"model", "target", "recipe", "calibrated_on", "data", "coverage", "accuracy", "layers", "worst", "histograms", "findings", "initiative", "warnings", "size", "times"}) {
-    if (json.find(key) == nullptr) return error("report '{}' lacks '{}'", file, key).with_help("compile the model again");
-  }
-  return {};
 }
 
 }  // namespace narrow

@@ -17,6 +17,8 @@
 
 namespace narrow {
 
+// Of reports and comparisons.
+inline constexpr std::int64_t kReportFormat = 1;
 // Stands for a ratio of minus infinity dB (docs/report.md); null is one of plus infinity.
 inline constexpr double kNoSignal = -999;
 
@@ -41,8 +43,10 @@ struct ReportInput {
 
 // The report of docs/report.md.
 Json report_json(const ReportInput& input);
-// Checks that `json` is a report that this version reads. Error names `file`.
+// Checks that `json` is a report or a comparison that this version reads: whatever its readers ask for is there and of the right kind.
+// Errors name `file` and the part.
 Status verify_report(const Json& json, const std::string& file);
+Status verify_comparison(const Json& json, const std::string& file);
 
 // One measured pair of numbers as in the report; infinite SQNR (no difference) is null.
 Json metrics_json(const ErrorMetrics& metrics);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 
 #include "base/text.h"
 #include "report/html.h"
@@ -132,6 +133,70 @@ TEST(Report, APlanWithoutDataIsNotCalibrated) {
   Synthetic synthetic;
   synthetic.stats.samples = 0;
   EXPECT_NE(summary_text(synthetic.report()).find("\ntarget    generic-int8 with net.yaml, not calibrated\n"), std::string::npos);
+}
+
+// Every node of the tree in turn is left out or becomes something else: it is refused, or whatever is printed from it can be.
+void damage_everywhere(Json& node, const std::function<void()>& use) {
+  const Json kept = node;
+  for (const Json& other : {Json(), Json(true), Json(-1), Json(1e308), Json("text"), Json::array(), Json::object(), Json(Json::Array{Json(), Json(1)})}) {
+    node = other;
+    use();
+  }
+  node = kept;
+  if (node.is_array()) {
+    Json::Array items = node.items();
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      Json item = items[i];
+      const auto put = [&] {
+        Json::Array changed = items;
+        changed[i] = item;
+        node = changed;
+        use();
+      };
+      damage_everywhere(item, put);
+    }
+  } else if (node.is_object()) {
+    const Json::Object members = node.members();
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      Json::Object fewer = members;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      node = fewer;
+      use();
+      Json member = members[i].second;
+      const auto put = [&] {
+        Json::Object changed = members;
+        changed[i].second = member;
+        node = changed;
+        use();
+      };
+      damage_everywhere(member, put);
+    }
+  }
+  node = kept;
+}
+
+TEST(Report, DamagedOnesAreRefusedOrPrinted) {
+  int refused = 0, printed = 0;
+  Json report = Synthetic().report();
+  damage_everywhere(report, [&] {
+    if (const Status status = verify_report(report, "x.json"); !status) {
+      ++refused;
+      return;
+    }
+    ++printed;
+    EXPECT_FALSE(summary_text(report).empty());
+    EXPECT_FALSE(report_html(report).empty());
+  });
+  EXPECT_GT(refused, 100);
+  EXPECT_GT(printed, 100);
+  Json comparison = comparison_json(Synthetic().comparison);
+  damage_everywhere(comparison, [&] { EXPECT_FALSE(comparison_text(comparison, "x.json") && comparison_text(comparison, "x.json")->empty()); });
+
+  report = Synthetic().report();
+  report["coverage"]["layers"] = "three";
+  EXPECT_EQ(verify_report(report, "x.json").error().message, "in report 'x.json', 'coverage.layers' is a string, wanted a whole number");
+  report["coverage"] = Json::object();
+  EXPECT_EQ(verify_report(report, "x.json").error().message, "report 'x.json' lacks 'coverage.layers'");
 }
 
 TEST(Report, SummaryEndsWithTheSameLines) {

@@ -212,9 +212,7 @@ std::string summary_text(const Json& report, const SummaryOptions& options) {
 }
 
 Result<std::string> comparison_text(const Json& comparison, const std::string& file) {
-  for (const char* key : {"outputs", "layers"}) {
-    if (const Json* list = comparison.find(key); list == nullptr || !list->is_array()) return error("comparison '{}' lacks '{}'", file, key).with_help("compare again");
-  }
+  NARROW_TRY(verify_comparison(comparison, file));
   const auto db = [](const Json& entry, std::string_view view) {
     const Json* metrics = entry.find(view);
     return metrics == nullptr ? std::string() : decibels(metrics->find("sqnr_db"));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lower/lower.h"
+#include "ops/verify_network.h"
 #include "run/executor.h"
 
 namespace narrow::test {
@@ -133,6 +134,7 @@ Lowered run_lowered(const Graph& graph, const Plan& plan, const ArithmeticProfil
   target.name = "test";
   target.arithmetic = profile;
   Lowered out{must(lower(graph, plan, target)), {}};
+  must(verify_network(out.graph));  // as the reader of an artifact does
   Executor executor(out.graph, {.normative = normative});
   std::vector<Tensor> fed;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
