@@ -1,11 +1,25 @@
 // Edits that several passes make.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "graph/graph.h"
 
 namespace narrow {
+
+// Calls rewrite(graph, node), true when it changed something, for every node that was there at the start and still is, in order; returns
+// how often it did.
+template <typename Rewrite>
+std::size_t everywhere(Graph& graph, const Rewrite& rewrite) {
+  std::size_t rewrites = 0;
+  const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
+  for (const NodeId id : order) {
+    if (graph.node(id).alive && rewrite(graph, id)) ++rewrites;
+  }
+  return rewrites;
+}
 
 // Types of a node that is known to be well-formed.
 void must_infer(Graph& graph, NodeId node);

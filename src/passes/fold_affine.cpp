@@ -111,13 +111,10 @@ bool fold_before_all(Graph& graph, NodeId affine_id, const ChannelAffine& affine
 }  // namespace
 
 std::size_t fold_affine(Graph& graph) {
-  std::size_t rewrites = 0;
-  const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
-  for (const NodeId id : order) {
-    const auto affine = channel_affine(graph, id);
-    if (affine && (fold_after(graph, id, *affine) || fold_before_all(graph, id, *affine))) ++rewrites;
-  }
-  return rewrites;
+  return everywhere(graph, [](Graph& g, NodeId id) {
+    const auto affine = channel_affine(g, id);
+    return affine && (fold_after(g, id, *affine) || fold_before_all(g, id, *affine));
+  });
 }
 
 }  // namespace narrow

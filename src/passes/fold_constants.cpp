@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/op_def.h"
+#include "passes/edits.h"
 #include "passes/passes.h"
 
 namespace narrow {
@@ -44,9 +45,7 @@ std::vector<ValueId> fold_node(Graph& graph, NodeId id) {
 }
 
 std::size_t fold_constants(Graph& graph) {
-  std::size_t rewrites = 0;
-  const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
-  for (const NodeId id : order) rewrites += fold_node(graph, id).empty() ? 0 : 1;
+  const std::size_t rewrites = everywhere(graph, [](Graph& g, NodeId id) { return !fold_node(g, id).empty(); });
   graph.remove_dead();
   return rewrites;
 }

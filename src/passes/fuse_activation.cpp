@@ -23,11 +23,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-std::size_t fuse_activation(Graph& graph) {
-  std::size_t rewrites = 0;
-  const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
-  for (const NodeId id : order) rewrites += fuse(graph, id) ? 1 : 0;
-  return rewrites;
-}
+std::size_t fuse_activation(Graph& graph) { return everywhere(graph, fuse); }
 
 }  // namespace narrow

@@ -56,16 +56,13 @@ bool lift(Graph& graph, NodeId id) {
 }  // namespace
 
 std::size_t lift_transposes(Graph& graph) {
-  std::size_t rewrites = 0;
-  const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
-  for (const NodeId id : order) {
-    if (!permutation_of(graph.node(id)) || way_to_input(graph, id).empty()) continue;
-    Graph trial = graph;  // tensors are shared: a copy is cheap
-    if (!lift(trial, id)) continue;
-    graph = std::move(trial);
-    ++rewrites;
-  }
-  return rewrites;
+  return everywhere(graph, [](Graph& g, NodeId id) {
+    if (!permutation_of(g.node(id)) || way_to_input(g, id).empty()) return false;
+    Graph trial = g;  // tensors are shared: a copy is cheap
+    if (!lift(trial, id)) return false;
+    g = std::move(trial);
+    return true;
+  });
 }
 
 }  // namespace narrow

@@ -251,16 +251,6 @@ bool permute_columns(Graph& graph, NodeId id) {
   return true;
 }
 
-template <typename Rewrite>
-std::size_t everywhere(Graph& graph, const Rewrite& rewrite) {
-  std::size_t count = 0;
-  const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
-  for (const NodeId id : order) {
-    if (graph.node(id).alive && rewrite(graph, id)) ++count;
-  }
-  return count;
-}
-
 }  // namespace
 
 std::size_t sink_transposes(Graph& graph) {

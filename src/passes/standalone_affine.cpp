@@ -83,11 +83,6 @@ bool convert(Graph& graph, NodeId id) {
 
 }  // namespace
 
-std::size_t standalone_affine(Graph& graph) {
-  std::size_t rewrites = 0;
-  const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
-  for (const NodeId id : order) rewrites += convert(graph, id) ? 1 : 0;
-  return rewrites;
-}
+std::size_t standalone_affine(Graph& graph) { return everywhere(graph, convert); }
 
 }  // namespace narrow
