@@ -23,7 +23,8 @@ struct Network {
   std::string target = {};       // of an artifact
 };
 
-Result<Network> load_network(const std::string& file, const std::map<std::string, Shape>& shapes, Diagnostics& diagnostics);
+// shapes: by input name, for extents that models leave open. An artifact says these for the models beside it.
+Result<std::vector<Network>> load_networks(const std::vector<std::string>& files, const std::map<std::string, Shape>& shapes, Diagnostics& diagnostics);
 bool is_artifact(const std::string& file);
 
 // The recipe file if one is given, else that of the first artifact among the networks, else defaults.
