@@ -30,7 +30,7 @@ Status run(const CheckCommand& command) {
   const Recipe recipe = command.recipe.empty() ? Recipe{} : NARROW_TRY(load_recipe(command.recipe));
   const std::string& wanted = command.target.empty() ? recipe.target : command.target;
   const Target target = NARROW_TRY(load_target(wanted.empty() ? kDefaultTarget : wanted));
-  const Graph graph = NARROW_TRY(load_float_graph(command.model, command.shapes, diagnostics));
+  const Graph graph = NARROW_TRY(load_float_graph(command.model, {.input_shapes = command.shapes}, diagnostics));
   const Wishes wishes = resolve_wishes(graph, recipe);
   NARROW_TRY(check_matched(graph, wishes));
   const DType planned = recipe.activations.value_or(target.activations[0]);

@@ -81,8 +81,8 @@ Status run(const CompareCommand& command) {
   Diagnostics diagnostics;
   Progress progress(1, command.common.quiet);
   progress.begin("compare");
-  const Network first = NARROW_TRY(load_network(command.first, command.shapes, diagnostics));
-  const Network second = NARROW_TRY(load_network(command.second, command.shapes, diagnostics));
+  const std::vector<Network> networks = NARROW_TRY(load_networks({command.first, command.second}, command.shapes, diagnostics));
+  const Network &first = networks[0], &second = networks[1];
   const Recipe recipe = NARROW_TRY(recipe_for(command.data, {&first, &second}));
   const auto dataset = NARROW_TRY(open_data(command.data, first.graph, recipe));
   NARROW_TRY(look_at(*dataset, {&first, &second}, recipe, progress, diagnostics));

@@ -58,8 +58,7 @@ Status run(const EvalCommand& command) {
   Diagnostics diagnostics;
   Progress progress(1, command.common.quiet);
   progress.begin("eval");
-  std::vector<Network> networks;
-  for (const std::string& file : command.networks) networks.push_back(NARROW_TRY(load_network(file, command.shapes, diagnostics)));
+  const std::vector<Network> networks = NARROW_TRY(load_networks(command.networks, command.shapes, diagnostics));
   std::vector<const Network*> all;
   for (const Network& network : networks) all.push_back(&network);
   const Recipe recipe = NARROW_TRY(recipe_for(command.data, all));

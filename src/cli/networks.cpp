@@ -14,14 +14,23 @@ bool is_artifact(const std::string& file) {
   return mapped && looks_like_artifact((*mapped)->bytes());
 }
 
-Result<Network> load_network(const std::string& file, const std::map<std::string, Shape>& shapes, Diagnostics& diagnostics) {
-  if (!is_artifact(file)) return Network{.file = file, .graph = NARROW_TRY(load_float_graph(file, shapes, diagnostics))};
-  Artifact artifact = NARROW_TRY(read_artifact(file));
-  return Network{.file = file,
-                 .integer = true,
-                 .graph = std::move(artifact.contents.graph),
-                 .recipe_text = std::move(artifact.contents.recipe),
-                 .target = std::move(artifact.contents.target)};
+Result<std::vector<Network>> load_networks(const std::vector<std::string>& files, const std::map<std::string, Shape>& shapes, Diagnostics& diagnostics) {
+  std::vector<Network> networks;
+  ImportOptions options{.input_shapes = shapes};
+  for (const std::string& file : files) {
+    networks.push_back({.file = file, .integer = is_artifact(file), .graph = {}});
+    Network& network = networks.back();
+    if (!network.integer) continue;
+    Artifact artifact = NARROW_TRY(read_artifact(file));
+    network.graph = std::move(artifact.contents.graph);
+    network.recipe_text = std::move(artifact.contents.recipe);
+    network.target = std::move(artifact.contents.target);
+    for (const ValueId id : network.graph.inputs()) options.known_shapes.emplace(network.graph.value(id).name, network.graph.value(id).shape);
+  }
+  for (Network& network : networks) {
+    if (!network.integer) network.graph = NARROW_TRY(load_float_graph(network.file, options, diagnostics));
+  }
+  return networks;
 }
 
 Result<Recipe> recipe_for(const DataChoice& data, const std::vector<const Network*>& networks) {

@@ -23,8 +23,9 @@ struct Network {
   std::string target = {};       // of an artifact
 };
 
-// A model is imported and simplified. Errors: unreadable, neither model nor artifact, damaged, refused by import.
-Result<Network> load_network(const std::string& file, const std::map<std::string, Shape>& shapes, Diagnostics& diagnostics);
+// Models are imported and simplified. shapes: by input name, for extents that models leave open; an artifact says these for the models beside
+// it. Errors: unreadable, neither model nor artifact, damaged, refused by import.
+Result<std::vector<Network>> load_networks(const std::vector<std::string>& files, const std::map<std::string, Shape>& shapes, Diagnostics& diagnostics);
 bool is_artifact(const std::string& file);
 
 // The recipe file if one is given, else that of the first artifact among the networks, else defaults.

@@ -76,7 +76,7 @@ Status run(const RunCommand& command) {
   Diagnostics diagnostics;
   Progress progress(1, command.common.quiet);
   progress.begin("run");
-  const Network network = NARROW_TRY(load_network(command.network, command.shapes, diagnostics));
+  const Network network = std::move(NARROW_TRY(load_networks({command.network}, command.shapes, diagnostics))[0]);
   const Graph graph = NARROW_TRY(in_mode(command, network, diagnostics));
   NARROW_TRY(check_output(command, graph));
   const Recipe recipe = NARROW_TRY(recipe_for(command.data, {&network}));

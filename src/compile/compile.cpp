@@ -201,8 +201,8 @@ Status go(const CompileOptions& options, Progress& progress, CompileResult& resu
 
 }  // namespace
 
-Result<Graph> load_float_graph(const std::string& model, const std::map<std::string, Shape>& input_shapes, Diagnostics& diagnostics) {
-  Graph graph = NARROW_TRY(import_onnx(model, {.input_shapes = input_shapes}, diagnostics));
+Result<Graph> load_float_graph(const std::string& model, const ImportOptions& options, Diagnostics& diagnostics) {
+  Graph graph = NARROW_TRY(import_onnx(model, options, diagnostics));
   NARROW_TRY(run_passes(graph));
   return graph;
 }

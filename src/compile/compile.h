@@ -17,6 +17,7 @@
 #include "graph/graph.h"
 #include "measure/causes.h"
 #include "measure/compare.h"
+#include "model/import.h"
 #include "passes/passes.h"
 #include "plan/plan.h"
 #include "recipe/recipe.h"
@@ -67,6 +68,6 @@ struct CompileResult {
 Result<CompileResult> compile(const CompileOptions& options, Progress& progress);
 
 // The part of the path before data: reading and simplifying, as the other commands need it too.
-Result<Graph> load_float_graph(const std::string& model, const std::map<std::string, Shape>& input_shapes, Diagnostics& diagnostics);
+Result<Graph> load_float_graph(const std::string& model, const ImportOptions& options, Diagnostics& diagnostics);
 
 }  // namespace narrow

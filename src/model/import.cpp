@@ -121,7 +121,7 @@ class Importer {
       const std::string near = did_you_mean(name, names);
       return error("the model has no input '{}' to give the shape {}", name, to_string(shape)).with_help(near.empty() ? "its inputs are: " + join(names, ", ") : near);
     }
-    const InputShapes shapes(model_.inputs, options_.input_shapes, options_.batch, diagnostics_);
+    const InputShapes shapes(model_.inputs, options_.input_shapes, options_.known_shapes, options_.batch, diagnostics_);
     for (std::size_t i = 0; i < model_.inputs.size(); ++i) {
       if (wiring_.inputs[i] == kAbsent) continue;
       const OnnxValueInfo& input = model_.inputs[i];

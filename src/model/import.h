@@ -15,6 +15,7 @@ namespace narrow {
 
 struct ImportOptions {
   std::map<std::string, Shape> input_shapes = {};  // by input name; needed for dynamic extents other than the first
+  std::map<std::string, Shape> known_shapes = {};  // of another form of the model, by input name: for extents that neither it nor input_shapes says
   std::int64_t batch = 1;                          // replaces a dynamic first extent
 };
 

@@ -168,6 +168,9 @@ TEST(Import, DynamicExtents) {
             "error: model 'm.onnx': input 'x' [N,3,width,?] has dynamic extents ('width', number 3), and shapes must be known\n"
             "  help: give them: --input-shape x=1x3xNxN");
   EXPECT_EQ(imported(model, {.input_shapes = {{"x", {2, 3, 10, 12}}}}).value(ValueId{0}).shape, (Shape{2, 3, 10, 12}));
+  EXPECT_EQ(imported(model, {.known_shapes = {{"x", {2, 4, 10, 12}}}}).value(ValueId{0}).shape, (Shape{2, 3, 10, 12})) << "of what the model leaves open only";
+  EXPECT_EQ(imported(model, {.input_shapes = {{"x", {1, 3, 6, 7}}}, .known_shapes = {{"x", {2, 3, 10, 12}}}}).value(ValueId{0}).shape, (Shape{1, 3, 6, 7}));
+  EXPECT_NE(error_of(model, {.known_shapes = {{"x", {10, 12}}, {"y", {1, 3, 5, 5}}}}).find("has dynamic extents"), std::string::npos) << "another input's, or of other rank";
   EXPECT_EQ(error_of(model, {.input_shapes = {{"x", {2, 4, 10, 12}}}}),
             "error: model 'm.onnx': the shape [2,4,10,12] was given for input 'x', the model wants [N,3,width,?]\n  help: only dynamic extents and the first one, which counts samples, can be chosen");
   EXPECT_EQ(error_of(model, {.input_shapes = {{"image", {2}}}}), "error: model 'm.onnx': the model has no input 'image' to give the shape [2]\n  help: its inputs are: x");

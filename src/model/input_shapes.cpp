@@ -26,8 +26,8 @@ Result<Shape> given_shape(const OnnxValueInfo& input, const Shape& given) {
 
 }  // namespace
 
-InputShapes::InputShapes(const std::vector<OnnxValueInfo>& inputs, const std::map<std::string, Shape>& given, std::int64_t batch, Diagnostics& diagnostics)
-    : given_(given), batch_(batch), diagnostics_(diagnostics) {
+InputShapes::InputShapes(const std::vector<OnnxValueInfo>& inputs, const std::map<std::string, Shape>& given, const std::map<std::string, Shape>& known, std::int64_t batch, Diagnostics& diagnostics)
+    : given_(given), known_(known), batch_(batch), diagnostics_(diagnostics) {
   for (const OnnxValueInfo& input : inputs) {
     const auto it = given.find(input.name);
     if (it == given.end() || !input.shape || input.shape->size() != it->second.size()) continue;
@@ -46,6 +46,8 @@ Result<Shape> InputShapes::of(const OnnxValueInfo& input) const {
 Result<Shape> InputShapes::chosen(const OnnxValueInfo& input) const {
   if (const auto given = given_.find(input.name); given != given_.end()) return given_shape(input, given->second);
   if (!input.shape) return error("input '{}' has no shape in the model", input.name).with_help(fmt::format("give it: --input-shape {}=1x3x224x224", input.name));
+  const auto known = known_.find(input.name);
+  const bool is_known = known != known_.end() && known->second.size() == input.shape->size();
   Shape shape;
   std::vector<std::string> open, example;
   for (std::size_t d = 0; d < input.shape->size(); ++d) {
@@ -53,6 +55,7 @@ Result<Shape> InputShapes::chosen(const OnnxValueInfo& input) const {
     const auto symbol = symbols_.find(dimension.symbol);
     if (dimension.extent) shape.push_back(*dimension.extent);
     else if (symbol != symbols_.end()) shape.push_back(symbol->second);
+    else if (is_known) shape.push_back(known->second[d]);
     else if (d == 0) shape.push_back(batch_);
     else {
       open.push_back(dimension.symbol.empty() ? fmt::format("number {}", d) : "'" + dimension.symbol + "'");
@@ -66,7 +69,7 @@ Result<Shape> InputShapes::chosen(const OnnxValueInfo& input) const {
         .with_help(fmt::format("give them: --input-shape {}={}", input.name, join(example, "x")));
   }
   const OnnxDimension* first = input.shape->empty() ? nullptr : &(*input.shape)[0];
-  if (first != nullptr && !first->extent && !symbols_.contains(first->symbol)) {
+  if (first != nullptr && !first->extent && !symbols_.contains(first->symbol) && !is_known) {
     diagnostics_.note(fmt::format("input '{}' {}: the first extent is dynamic, {} is taken", input.name, text_of(*input.shape), batch_));
   }
   return shape;

@@ -67,6 +67,26 @@ TEST(AcceptPlan, AnUneditedOneStaysAsItIs) {
   EXPECT_EQ(e.line("activation \"t\""), "activation \"t\" as \"x\" by \"constraint: same as 'x' (Reshape 't')\"\n");
 }
 
+TEST(AcceptPlan, WeightsWidenWhenABiasWouldOverflow) {
+  Edited e;
+  const float weight = e.made.constant("last", 1)->params.scale[0], h = e.made.activation("h")->params.scale[0];
+  // The bias 1 must stay below 2^31 steps of (activation scale * weight scale).
+  const float finer = 1e-9F;
+  const Plan p = must(e.with({{fmt::format("activation \"h\" i8 scale={}", exact(h)), fmt::format("activation \"h\" i8 scale={}", exact(finer))}}));
+  EXPECT_GT(p.constant("last", 1)->params.scale[1], weight);
+  for (const char* channel : {"0", "1"}) {
+    const auto c = static_cast<std::size_t>(channel[0] - '0');
+    EXPECT_LT((c == 0 ? 0.5 : 1.0) / static_cast<double>(p.constant("last", 2)->params.scale[c]), std::exp2(31) - 1) << channel;
+  }
+  expect_derived(p, "last", "r");
+  EXPECT_EQ(p.constant("first", 1)->params, e.made.constant("first", 1)->params) << "its output grid is not part of its bias";
+  EXPECT_EQ(std::count_if(e.notes.begin(), e.notes.end(), [](const std::string& n) { return n.starts_with("weight scale of 'last' widened in "); }), 1);
+  Plan again = p;
+  Diagnostics silent;
+  must(accept_plan(again, e.graph, e.target, silent));
+  EXPECT_EQ(again, p) << "and then it fits";
+}
+
 TEST(AcceptPlan, OneActivationMovesItsClassAndTheBiases) {
   Edited e;
   Plan p = must(e.with({{"activation \"x\" i8 scale=0.01 zp=-28", "activation \"x\" i8 scale=0.25 zp=3"}}));

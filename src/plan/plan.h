@@ -53,9 +53,6 @@ struct Plan {
   std::string to_text() const;             // prints and parses back to itself
   static Result<Plan> from_text(std::string_view text, const std::string& file);
   std::uint64_t hash() const;
-  // Makes the entries of biases what follows from those of activations and weights, whatever they were; missing ones are added.
-  // Returns the layers whose entry was another, in quotes.
-  std::vector<std::string> derive_biases(const Graph& graph);
   // Error when made for another graph, when it names what does not exist, lacks a value, or breaks an operator's rule.
   // `idle`: entries that are of no consequence, because no layer reads or makes such integers.
   Status verify(const Graph& graph, const Target& target, std::vector<std::string>* idle = nullptr) const;
@@ -66,8 +63,8 @@ struct Plan {
 Result<Plan> make_plan(const Graph& graph, const Stats& stats, const Recipe& recipe, const Target& target, Diagnostics& diagnostics);
 // The target that the plan names. Error when it is not among the known ones: the user has to give its file.
 Result<Target> target_of(const Plan& plan);
-// The way back in for a plan that may have been edited: its biases follow, which is noted; it is verified; what is of no
-// consequence in it is warned of.
+// The way back in for a plan that may have been edited: its biases follow, and weights whose bias or accumulator would overflow
+// are scaled wider, which is noted; it is verified; what is of no consequence in it is warned of.
 Status accept_plan(Plan& plan, const Graph& graph, const Target& target, Diagnostics& diagnostics);
 // Values whose ranges make_plan will ask for: where a quantizer may stand. Calibration observes only these.
 std::vector<ValueId> quantizer_sites(const Graph& graph, const Recipe& recipe, const Target& target);

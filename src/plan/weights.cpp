@@ -138,6 +138,33 @@ ConstantPlan bias_plan(const Graph& graph, const Node& node, const QuantRule::De
   return {.node = node.name, .slot = rule.input, .params = std::move(p), .decided_by = fmt::format("derived: scale of '{}' times scale of the weight", data)};
 }
 
+const QuantRule::Derived* bias_rule(const Node& node, const QuantRule& rule, const QuantRule::Weight& weight) {
+  for (const QuantRule::Derived& d : rule.derived) {
+    const auto slot = static_cast<std::size_t>(d.input);
+    if (d.weight == weight.input && slot < node.inputs.size() && node.inputs[slot]) return &d;
+  }
+  return nullptr;
+}
+
+ValueId activation_of(const Node& node, const QuantRule& rule, const QuantRule::Weight& weight) {
+  const auto derived = std::find_if(rule.derived.begin(), rule.derived.end(), [&](const QuantRule::Derived& d) { return d.weight == weight.input; });
+  return node.inputs[static_cast<std::size_t>(derived != rule.derived.end() ? derived->activation : 0)];
+}
+
+std::string fit_weight(const Graph& graph, const Node& node, const QuantRule& rule, const QuantRule::Weight& weight, const QuantParams& activation, const WeightOptions& options, ConstantPlan* plan) {
+  const QuantRule::Derived* bias = bias_rule(node, rule, weight);
+  // The bias's scale is a product, which must be a normal number: training leaves channels with weights of 1e-36.
+  const float finest = 2 * std::numeric_limits<float>::min() / activation.scale[0];
+  for (float& scale : plan->params.scale) scale = std::max(scale, finest);
+  std::vector<std::int64_t> widened;
+  guard_accumulators(graph.value(node.inputs[static_cast<std::size_t>(weight.input)]).constant, weight.channel_axis, bias != nullptr ? &graph.value(node.inputs[static_cast<std::size_t>(bias->input)]).constant : nullptr,
+                     activation, options, &plan->params, &widened);
+  if (widened.empty()) return {};
+  constexpr std::string_view kWidened = ", widened against overflow";
+  if (!plan->decided_by.ends_with(kWidened)) plan->decided_by += kWidened;
+  return fmt::format("weight scale of '{}' widened in {} so that bias and accumulator fit {} bits", node.name, list_of(widened), size_of(activation.dtype) > 1 ? 48 : std::min(options.accumulator_bits, 32));
+}
+
 Result<std::vector<ConstantPlan>> plan_constants(const Graph& graph, NodeId id, const QuantRule& rule, const LayerWishes& wishes, const WeightOptions& options,
                                                  const std::vector<const QuantParams*>& activations, std::vector<std::string>* notes) {
   const Node& node = graph.node(id);
@@ -158,27 +185,17 @@ Result<std::vector<ConstantPlan>> plan_constants(const Graph& graph, NodeId id, 
     if (const std::string by = wishes.per_channel ? place_of(wishes.per_channel->where) : options.per_channel_by; !by.empty()) plan.decided_by += " by " + by;
     if (const std::string by = wishes.weight_bits ? place_of(wishes.weight_bits->where) : options.bits_by; bits != 8 && !by.empty()) plan.decided_by += fmt::format("; {} bits by {}", bits, by);
 
-    const auto bias = std::find_if(rule.derived.begin(), rule.derived.end(), [&](const auto& d) { return d.weight == w.input; });
-    const bool has_bias = bias != rule.derived.end() && static_cast<std::size_t>(bias->input) < node.inputs.size() && static_cast<bool>(node.inputs[static_cast<std::size_t>(bias->input)]);
-    const ValueId data = node.inputs[static_cast<std::size_t>(bias != rule.derived.end() ? bias->activation : 0)];
-    const QuantParams& activation = *activations[data.index];
-    const Value* b = has_bias ? &graph.value(node.inputs[static_cast<std::size_t>(bias->input)]) : nullptr;
-    if (b != nullptr) {
-      for (const float x : b->constant.span<float>()) {
-        if (!std::isfinite(x)) return error("the bias '{}' of layer '{}' holds {}", b->name, node.name, exact(x)).with_help("repair the model: such a bias cannot be quantized");
+    const QuantRule::Derived* bias = bias_rule(node, rule, w);
+    if (bias != nullptr) {
+      const Value& b = graph.value(node.inputs[static_cast<std::size_t>(bias->input)]);
+      for (const float x : b.constant.span<float>()) {
+        if (!std::isfinite(x)) return error("the bias '{}' of layer '{}' holds {}", b.name, node.name, exact(x)).with_help("repair the model: such a bias cannot be quantized");
       }
     }
-    // The bias's scale is a product, which must be a normal number: training leaves channels with weights of 1e-36.
-    const float finest = 2 * std::numeric_limits<float>::min() / activation.scale[0];
-    for (float& scale : plan.params.scale) scale = std::max(scale, finest);
-    std::vector<std::int64_t> widened;
-    guard_accumulators(value.constant, w.channel_axis, b != nullptr ? &b->constant : nullptr, activation, options, &plan.params, &widened);
-    if (!widened.empty()) {
-      notes->push_back(fmt::format("weight scale of '{}' widened in {} so that bias and accumulator fit {} bits", node.name, list_of(widened), size_of(activation.dtype) > 1 ? 48 : std::min(options.accumulator_bits, 32)));
-      plan.decided_by += ", widened against overflow";
-    }
+    const QuantParams& activation = *activations[activation_of(node, rule, w).index];
+    if (std::string note = fit_weight(graph, node, rule, w, activation, options, &plan); !note.empty()) notes->push_back(std::move(note));
     plans.push_back(std::move(plan));
-    if (has_bias) plans.push_back(bias_plan(graph, node, *bias, activation, plans.back().params));
+    if (bias != nullptr) plans.push_back(bias_plan(graph, node, *bias, activation, plans.back().params));
   }
   return plans;
 }

@@ -31,6 +31,14 @@ QuantParams weight_params(const Tensor& weight, int axis, int bits);
 // A bias lies on the product of the scales of the activation and the weight.
 ConstantPlan bias_plan(const Graph& graph, const Node& node, const QuantRule::Derived& rule, const QuantParams& activation, const QuantParams& weight);
 
+// The bias that a weight of the rule shares its output channels with, when the node has one; nullptr otherwise.
+const QuantRule::Derived* bias_rule(const Node& node, const QuantRule& rule, const QuantRule::Weight& weight);
+// The input that the weight is multiplied with.
+ValueId activation_of(const Node& node, const QuantRule& rule, const QuantRule::Weight& weight);
+// Widens scales of the weight planned in `plan` until neither accumulator nor bias can overflow. `activation`: grid of activation_of().
+// Returns what to tell of it, empty when all fits.
+std::string fit_weight(const Graph& graph, const Node& node, const QuantRule& rule, const QuantRule::Weight& weight, const QuantParams& activation, const WeightOptions& options, ConstantPlan* plan);
+
 // Entries for all weights and biases of `node`. `activations`: planned params by value index (nullptr: none). Widened scales
 // are noted. Errors: NaN or infinite weights; a wish the target cannot fulfil.
 Result<std::vector<ConstantPlan>> plan_constants(const Graph& graph, NodeId node, const QuantRule& rule, const LayerWishes& wishes, const WeightOptions& options,

@@ -60,7 +60,9 @@ struct Case {
     EXPECT_TRUE(idle.empty()) << idle.front();
     EXPECT_EQ(must(Plan::from_text(p.to_text(), "p")), p);
     Plan back = p;
-    EXPECT_TRUE(back.derive_biases(graph).empty());
+    Diagnostics silent;
+    must(accept_plan(back, graph, target, silent));
+    EXPECT_TRUE(silent.all().empty()) << silent.all().front().message;
     EXPECT_EQ(back, p) << "what is derived is what the planner derives";
     warnings.clear();
     for (const Diagnostic& d : diagnostics.all()) {
