@@ -239,6 +239,37 @@ TEST(MakePlan, ATinyBranchKeepsItsOwnScale) {
   EXPECT_EQ(c.plan().activation("a")->params, p.activation("b")->params);
 }
 
+constexpr const char* kMin = R"(
+graph "g"
+in %x: f32[1,4]
+%a = Exp(%x)
+%b = Neg(%x)
+%c = Min(%a, %b) node "min"
+%y = Exp(%c)
+out %y
+)";
+
+// Min answers within the smaller of its operands: the grid of what it never answers is of no use to it.
+TEST(MakePlan, WhatIsNeverChosenDoesNotWidenTheGrid) {
+  Case c(kMin, {{"x", -1.0F, 1.0F}, {"a", 0.0F, 255.0F}, {"b", -1.0F, 1.55F}, {"c", -1.0F, 1.55F}, {"y", 0.0F, 9.0F}});
+  const Plan p = c.plan();
+  EXPECT_EQ(p.activation("a")->params, QuantParams::per_tensor(DType::kI8, 1, -128));
+  EXPECT_EQ(p.activation("b")->params, p.activation("c")->params);
+  EXPECT_EQ(p.activation("c")->params, QuantParams::per_tensor(DType::kI8, 0.01F, -28));
+  ASSERT_EQ(p.notes.size(), 1U);
+  EXPECT_EQ(p.notes[0], "'a' keeps its own scale into Min 'min': its range [0, 255] is 100.4 times larger than that of the result, [-1, 1.55]; it is requantized there");
+  c.recipe.untie_ratio = 200;
+  EXPECT_EQ(c.plan().activation("a")->params, c.plan().activation("c")->params);
+}
+
+TEST(MakePlan, OperandsThatAreBothNeverChosenWholeKeepTheirScales) {
+  Case c(kMin, {{"x", -1.0F, 1.0F}, {"a", 0.0F, 255.0F}, {"b", -1.0F, 254.0F}, {"c", -1.0F, 1.55F}, {"y", 0.0F, 9.0F}});
+  const Plan p = c.plan();
+  EXPECT_EQ(p.activation("b")->params, QuantParams::per_tensor(DType::kI8, 1, -127));
+  EXPECT_EQ(p.activation("c")->params, QuantParams::per_tensor(DType::kI8, 0.01F, -28));
+  EXPECT_EQ(p.notes.size(), 2U);
+}
+
 TEST(MakePlan, AFixedBranchIsNotStretched) {
   Case c(R"(
 graph "g"
