@@ -27,7 +27,7 @@ std::optional<ChannelAffine> channel_affine(const Graph& graph, NodeId id) {
   ChannelAffine out{.x = node.inputs[static_cast<std::size_t>(affine->data_input)], .scale = {}, .shift = {}, .uniform = affine->scale.size() == 1 && affine->shift.size() == 1};
   const Shape& shape = graph.value(out.x).shape;
   const int rank = static_cast<int>(shape.size()), axis = affine->axis < 0 ? affine->axis + rank : affine->axis;
-  if (graph.value(out.x).is_constant() || (!out.uniform && axis + 1 != rank) || rank < 2 || shape != graph.value(node.outputs[0]).shape) return std::nullopt;
+  if (graph.value(out.x).is_constant() || (!out.uniform && axis + 1 != rank) || rank < 2 || element_count(shape) == 0 || shape != graph.value(node.outputs[0]).shape) return std::nullopt;
   for (std::int64_t c = 0; c < shape.back(); ++c) {
     const auto at = [c](const std::vector<float>& list) { return static_cast<double>(list.size() == 1 ? list[0] : list[static_cast<std::size_t>(c)]); };
     out.scale.push_back(at(affine->scale));
