@@ -165,6 +165,7 @@ Status go(const CompileOptions& options, Progress& progress, CompileResult& resu
   Path path(options, progress);
 
   result.graph = NARROW_TRY(import_onnx(options.model, {.input_shapes = options.input_shapes}, result.diagnostics));
+  tell_quantized(result.graph, result.diagnostics);
   if (NARROW_TRY(path.done(Path::describe(result.graph), "graph", [&] { return Path::print(result.graph); }))) return {};
 
   result.passes = NARROW_TRY(run_passes(result.graph, {.disabled = options.disabled_passes}));
