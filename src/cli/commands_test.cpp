@@ -305,6 +305,11 @@ TEST_F(Commands, CompareExactly) {
   const Outcome different = scene.narrow("compare net.onnx net.narrow --exact --data data.npy --samples 5 -q");
   EXPECT_EQ(different.exit_code, 3);
   EXPECT_TRUE(different.err.starts_with("error: output 'y' differs on sample 'data.npy[0]'\n")) << different.err;
+  const Outcome told = scene.narrow("compare net.onnx net.narrow --exact --data data.npy --samples 5 -q --json");
+  EXPECT_EQ(told.exit_code, 3);
+  const Json answer = must(parse_json(told.out, "compare"));
+  EXPECT_FALSE(answer.find("equal")->as_bool());
+  EXPECT_EQ(answer.find("samples")->as_int(), 1);
 }
 
 TEST_F(Commands, InspectKnowsEveryFile) {
