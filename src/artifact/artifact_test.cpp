@@ -181,6 +181,7 @@ TEST(Artifact, NetworksThatDoNotFitTheirOperatorsAreRefused) {
   expect(conv(weights + rescale, "y_min=9, y_max=8"), "node 'y' (qconv): y_min 9 is above y_max 8");
   expect(conv(weights + rescale, "pads=[0,0,0,0]"), "node 'y' (qconv): 'y' is declared u8[1,4,4,3], the operator gives u8[1,2,2,3]");
   expect(in + "%y: u8[1,4,4,2] q(0.1, 3) = qlut(%x, %t: u8[255] = rand(1))" + out, "node 'y' (qlut): input 1 ('t') has 255 elements, wanted 256");
+  expect("graph \"g\" in %x: i16[1,4,4,2] q(0.1, 0) %y: u8[1,4,4,2] q(0.1, 3) = qlut(%x, %t: u8[256] = rand(1))" + out, "node 'y' (qlut): input 1 ('t') has 256 elements, wanted 65536");
   expect(in + "%y: u8[1,4,4,4] q(0.1, 3) = Concat(%x, %x) {axis=-1}" + out, "node 'y' (Concat): axis -1 counts from the end");
   expect(in + "%y: u8[1,4,4,2] q(0.1, 3) = Transpose(%x) {perm=[0,1,2,4]}" + out, "node 'y' (Transpose): perm [0,1,2,4] is no permutation of the 4 axes of shape [1,4,4,2]");
   expect(in + "%y: u8[1,4,4,2] q(0.1, 3) = Slice(%x) {starts=[0,1,0,0], ends=[1,5,4,2], steps=[1,1,1,1]}" + out, "node 'y' (Slice): start 1, end 5 and step 1 do not fit axis 1 of shape [1,4,4,2]");

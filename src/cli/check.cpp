@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "cli/networks.h"
+#include "model/import.h"
 #include "ops/op_def.h"
 #include "plan/islands.h"
 #include "plan/wishes.h"
@@ -31,6 +32,7 @@ Status run(const CheckCommand& command) {
   const std::string& wanted = command.target.empty() ? recipe.target : command.target;
   const Target target = NARROW_TRY(load_target(wanted.empty() ? kDefaultTarget : wanted));
   const Graph graph = NARROW_TRY(load_float_graph(command.model, {.input_shapes = command.shapes}, diagnostics));
+  tell_quantized(graph, diagnostics);
   const Wishes wishes = resolve_wishes(graph, recipe);
   NARROW_TRY(check_matched(graph, wishes));
   const DType planned = recipe.activations.value_or(target.activations[0]);
@@ -42,13 +44,16 @@ Status run(const CheckCommand& command) {
   json["target"] = target.name;
   Json layers = Json::array();
   Table table({{"layer"}, {"type"}, {"output"}, {"runs as"}});
-  std::int64_t integer = 0;
+  std::int64_t integer = 0, counted = 0;
   bool joins = false;
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     const std::optional<Wish<DType>>& wish = wishes.nodes[id.index].activations;
     const Verdict answer = verdict(graph, node, choices[id.index], wish ? wish->value : planned);
-    integer += answer.integer ? 1 : 0;
+    // As in the report, what makes indices and conditions does not count.
+    const bool real = graph.value(node.outputs[0]).dtype == DType::kF32;
+    counted += real ? 1 : 0;
+    integer += real && answer.integer ? 1 : 0;
     joins = joins || (answer.integer && choices[id.index].rule.follows_input && std::count_if(node.inputs.begin(), node.inputs.end(), [&](ValueId in) { return in && !graph.value(in).is_constant(); }) > 1);
     const std::string shape = to_string(graph.value(node.outputs[0]).shape);
     table.add_row({node.name, node.op, shape, (answer.integer ? "" : "float: ") + answer.how});
@@ -63,7 +68,7 @@ Status run(const CheckCommand& command) {
   json["integer"] = integer;
   json["layers"] = std::move(layers);
   if (command.common.json) return print_result(json.dump() + "\n");
-  return print_result(table.to_string() + fmt::format("{}/{} layers integer on {}\n", integer, graph.order().size(), target.name) +
+  return print_result(table.to_string() + fmt::format("{}/{} layers integer on {}\n", integer, counted, target.name) +
                       (joins ? "(joins of values whose ranges turn out very different may stay float: calibration shows)\n" : ""));
 }
 

@@ -212,6 +212,32 @@ TEST_F(Commands, CompareExactly) {
   const Outcome different = scene.narrow("compare net.onnx net.narrow --exact --data data.npy --samples 5 -q");
   EXPECT_EQ(different.exit_code, 3);
   EXPECT_TRUE(different.err.starts_with("error: output 'y' differs on sample 'data.npy[0]'\n")) << different.err;
+  const Outcome told = scene.narrow("compare net.onnx net.narrow --exact --data data.npy --samples 5 -q --json");
+  EXPECT_EQ(told.exit_code, 3);
+  const Json answer = must(parse_json(told.out, "compare"));
+  EXPECT_FALSE(answer.find("equal")->as_bool());
+  EXPECT_EQ(answer.find("samples")->as_int(), 1);
+}
+
+TEST_F(Commands, CheckAndCompileCountTheSameLayersOfAModelThatIsQuantizedAlready) {
+  const OnnxValueInfo x{"x", DType::kF32, "FLOAT", std::vector<OnnxDimension>{{1, ""}, {8, ""}}}, y{"y", DType::kF32, "FLOAT", std::vector<OnnxDimension>{{1, ""}, {8, ""}}};
+  const auto node = [](const char* op, std::vector<std::string> inputs, const char* output) { return OnnxNode{output, op, "", std::move(inputs), {output}, {}}; };
+  scene.write_model("quantized.onnx", {.graph_name = "g",
+                                       .opsets = {{"", 13}},
+                                       .nodes = {node("QuantizeLinear", {"x", "scale"}, "codes"), node("DequantizeLinear", {"codes", "scale"}, "real"), node("Relu", {"real"}, "y")},
+                                       .initializers = {{"scale", Tensor::scalar<float>(0.1F)}},
+                                       .inputs = {x},
+                                       .outputs = {y}});
+  std::mt19937_64 rng(5);
+  must(write_npy(scene.path("rows.npy"), test::random_tensor({4, 8}, rng)));
+  const std::string warning = "warning: the model is quantized already";
+  const Outcome check = good("check quantized.onnx");
+  EXPECT_TRUE(check.out.ends_with("1/2 layers integer on generic-int8\n")) << check.out;
+  EXPECT_NE(check.err.find(warning), std::string::npos) << check.err;
+  const Outcome compiled = good("compile quantized.onnx --data rows.npy -o again");
+  EXPECT_NE(compiled.out.find("coverage  1/2 layers integer"), std::string::npos) << compiled.out;
+  EXPECT_NE(compiled.err.find(warning), std::string::npos) << compiled.err;
+  EXPECT_EQ(good("run quantized.onnx --data rows.npy -q -o y.npy").err.find(warning), std::string::npos) << "nothing is decided there";
 }
 
 TEST_F(Commands, CheckOpsAndTargets) {

@@ -39,6 +39,14 @@ std::string text_of(const Comparison& comparison, bool all) {
   return (text.empty() ? text : text + "\n") + outputs.to_string();
 }
 
+Status print_exact(const Network& first, std::int64_t samples, bool equal) {
+  Json json = Json::object();
+  json["equal"] = equal;
+  json["outputs"] = static_cast<std::int64_t>(first.graph.outputs().size());
+  json["samples"] = samples;  // when they differ: up to and with the first that does
+  return print_result(json.dump() + "\n");
+}
+
 // Bit equality of the outputs as the networks give them, integers included.
 Status compare_exactly(const Network& first, const Network& second, const Dataset& dataset, const Common& common, Progress& progress) {
   Executor run_first(first.graph), run_second(second.graph);
@@ -56,6 +64,7 @@ Status compare_exactly(const Network& first, const Network& second, const Datase
     if (a.size() != b.size()) return error("the networks have {} and {} outputs", a.size(), b.size());
     for (std::size_t k = 0; k < a.size(); ++k) {
       if (a[k].same_bytes(b[k])) continue;
+      if (common.json) NARROW_TRY(print_exact(first, samples, false));
       return error("output '{}' differs on sample '{}'", first.graph.value(first.graph.outputs()[k]).name, sample->name)
           .with_help("`narrow compare` without --exact shows by how much")
           .with_exit_code(ExitCode::kGateFailed);
@@ -64,13 +73,7 @@ Status compare_exactly(const Network& first, const Network& second, const Datase
   }
   print_diagnostics(unread, common);
   if (samples == 0) return error("none of the {} samples could be read", dataset.size()).with_help("check --data");
-  if (common.json) {
-    Json equal = Json::object();
-    equal["equal"] = true;
-    equal["outputs"] = static_cast<std::int64_t>(first.graph.outputs().size());
-    equal["samples"] = samples;
-    return print_result(equal.dump() + "\n");
-  }
+  if (common.json) return print_exact(first, samples, true);
   return print_result(fmt::format("equal: {} on {}, bit for bit\n", counted(std::ssize(first.graph.outputs()), "output"), counted(samples, "sample")));
 }
 

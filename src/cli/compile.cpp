@@ -7,13 +7,7 @@ namespace narrow::cli {
 
 Status run(const CompileCommand& command) {
   NARROW_TRY(check_comparison_gates(command.gates));  // before the minutes that a compilation may take
-  const std::string& last = command.options.stop_after;
-  const bool early = !last.empty() && last != "compare" && last != "pack";
-  if (!command.gates.empty() && (command.options.compare_samples <= 0 || command.options.data.empty() || early)) {
-    return error("--min-metric needs a comparison, and nothing would be compared")
-        .with_help(early ? fmt::format("leave --stop-after {} out", last) : "give --data, and --compare-samples of at least 1")
-        .with_exit_code(ExitCode::kUsage);
-  }
+  if (!command.gates.empty()) NARROW_TRY(check_compares(command.options, "--min-metric"));
   Progress progress(static_cast<int>(kPhases.size()), command.common.quiet);
   const CompileResult result = NARROW_TRY(compile(command.options, progress));
   print_diagnostics(result.diagnostics, command.common);

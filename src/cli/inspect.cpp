@@ -62,7 +62,7 @@ std::string graph_text(const Graph& graph, bool layers) {
   for (const auto& [what, ids] : {std::pair{"input", graph.inputs()}, std::pair{"output", graph.outputs()}}) {
     for (const ValueId id : ids) {
       const Value& v = graph.value(id);
-      text += fmt::format("{:<9} {} {}{} {}", what, v.name, name_of(v.dtype), to_string(v.shape), quant_text(v));
+      text += fmt::format("{:<9} {} {}{} {}", what, printable(v.name), name_of(v.dtype), to_string(v.shape), quant_text(v));
       text.erase(text.find_last_not_of(' ') + 1);
       text += "\n";
     }

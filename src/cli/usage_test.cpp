@@ -108,6 +108,19 @@ TEST(Usage, GatesThatTheTaskDoesNotGiveAreRefusedBeforeTheRun) {
   EXPECT_EQ(scene.narrow("compile net.onnx --data data.npy -q --min-metric sqnr=99 --stop-after compare").exit_code, 3);
 }
 
+TEST(Usage, WhatIsMeasuredInAComparisonNeedsOne) {
+  const Scene scene = Scene::ready();
+  for (const std::string option : {"--try", "--sensitivity 2", "--min-metric sqnr=10"}) {
+    const std::string message = "error: " + option.substr(0, option.find(' ')) + " needs a comparison, and nothing would be compared\n";
+    const Outcome none = scene.narrow("compile net.onnx --data data.npy --compare-samples 0 -o out " + option), early = scene.narrow("compile net.onnx --data data.npy --stop-after plan " + option);
+    EXPECT_EQ(none.exit_code, 2) << option;
+    EXPECT_EQ(none.err, message + "  help: give --data, and --compare-samples of at least 1\n");
+    EXPECT_EQ(early.exit_code, 2) << option;
+    EXPECT_EQ(early.err, message + "  help: leave --stop-after plan out\n");
+  }
+  EXPECT_FALSE(scene.exists("out.narrow"));
+}
+
 TEST(Usage, HelpHasExamplesAndGoesToStdout) {
   const Scene scene;
   const Outcome all = scene.narrow("--help");

@@ -38,7 +38,8 @@ Status check_options(const CompileOptions& options) {
     if (code) return error("cannot dump to '{}': {}", options.dump_dir, code.message()).with_help("choose another folder with --dump-dir");
   }
   if (options.try_advice && !options.plan.empty()) return error("--try cannot be used with --plan: advice is for a recipe").with_help("leave --plan out").with_exit_code(ExitCode::kUsage);
-  if (options.try_advice && options.compare_samples == 0) return error("--try needs a comparison").with_help("leave --compare-samples 0 out").with_exit_code(ExitCode::kUsage);
+  if (options.try_advice) NARROW_TRY(check_compares(options, "--try"));
+  if (options.sensitivity_samples > 0) NARROW_TRY(check_compares(options, "--sensitivity"));
   if (options.output.empty()) return {};
   return check_products_writable(options.output, std::vector<std::string>{options.model, options.recipe, options.target, options.plan, options.stats});
 }
@@ -88,8 +89,9 @@ Result<Comparison> compare(const CompileOptions& options, CompileResult& result,
     result.compared_on = "nothing (no data)";
     return Comparison{};
   }
-  const bool fresh = dataset->size() - result.recipe.samples >= options.compare_samples && any_readable(*dataset, result.recipe.samples);
-  const CompareOptions which{.first = fresh ? result.recipe.samples : 0, .samples = options.compare_samples, .output_samples = options.sensitivity_samples, .diagnostics = &result.diagnostics};
+  const std::int64_t samples = std::max(options.compare_samples, options.sensitivity_samples);
+  const bool fresh = dataset->size() - result.recipe.samples >= samples && any_readable(*dataset, result.recipe.samples);
+  const CompareOptions which{.first = fresh ? result.recipe.samples : 0, .samples = samples, .output_samples = options.sensitivity_samples, .diagnostics = &result.diagnostics};
   Comparison comparison = NARROW_TRY(compare_layers(result.graph, result.network, *dataset, which, progress));
   report_lost(result.graph, comparison, result.diagnostics);
   result.compared_on = fmt::format("{} samples that calibration {}", comparison.samples, fresh ? "did not see" : "saw as well");
@@ -164,6 +166,7 @@ Status go(const CompileOptions& options, Progress& progress, CompileResult& resu
   Path path(options, progress);
 
   result.graph = NARROW_TRY(import_onnx(options.model, {.input_shapes = options.input_shapes}, result.diagnostics));
+  tell_quantized(result.graph, result.diagnostics);
   if (NARROW_TRY(path.done(Path::describe(result.graph), "graph", [&] { return Path::print(result.graph); }))) return {};
 
   result.passes = NARROW_TRY(run_passes(result.graph, {.disabled = options.disabled_passes}));
@@ -200,6 +203,15 @@ Status go(const CompileOptions& options, Progress& progress, CompileResult& resu
 }
 
 }  // namespace
+
+Status check_compares(const CompileOptions& options, std::string_view option) {
+  const std::string& last = options.stop_after;
+  const bool early = !last.empty() && last != "compare" && last != "pack";
+  if (!early && options.compare_samples > 0 && !options.data.empty()) return {};
+  return error("{} needs a comparison, and nothing would be compared", option)
+      .with_help(early ? fmt::format("leave --stop-after {} out", last) : "give --data, and --compare-samples of at least 1")
+      .with_exit_code(ExitCode::kUsage);
+}
 
 Result<Graph> load_float_graph(const std::string& model, const ImportOptions& options, Diagnostics& diagnostics) {
   Graph graph = NARROW_TRY(import_onnx(model, options, diagnostics));

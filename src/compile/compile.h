@@ -35,7 +35,7 @@ struct CompileOptions {
   std::vector<std::string> data = {};           // DatasetOptions::paths
   std::int64_t samples = -1;                    // for calibration; -1: as the recipe says
   std::int64_t compare_samples = 2;             // measured layer by layer; 0: not at all
-  std::int64_t sensitivity_samples = 0;         // of these, how many measure what every layer alone costs at the outputs
+  std::int64_t sensitivity_samples = 0;         // this many of them, or more samples then, measure what every layer alone costs at the outputs
   bool try_advice = false;                      // measure what every advice would bring
   std::map<std::string, Shape> input_shapes = {};
   std::vector<std::string> disabled_passes = {};
@@ -66,6 +66,9 @@ struct CompileResult {
 
 // Products are written at the very end, all or none. Errors: what the input's fault is; ExitCode::kUsage for options that do not fit together.
 Result<CompileResult> compile(const CompileOptions& options, Progress& progress);
+
+// What `option` asks for is measured in the comparison: an error when there would be none.
+Status check_compares(const CompileOptions& options, std::string_view option);
 
 // The part of the path before data: reading and simplifying, as the other commands need it too.
 Result<Graph> load_float_graph(const std::string& model, const ImportOptions& options, Diagnostics& diagnostics);

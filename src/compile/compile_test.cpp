@@ -68,6 +68,14 @@ TEST(Compile, TheFirstLayerAloneIsTheFirstLayer) {
   EXPECT_EQ(last.cumulative.noise_power(), c.result.comparison.outputs[0].metrics.noise_power());
 }
 
+TEST(Compile, SensitivityIsMeasuredOnAsManySamplesAsItSays) {
+  const Compiled c(7);
+  EXPECT_EQ(c.result.comparison.samples, 7) << "more than are compared otherwise";
+  const Compiled one(1);
+  EXPECT_EQ(one.result.comparison.samples, 4);
+  EXPECT_GT(c.layer("gemm").output.noise_power(), one.layer("gemm").output.noise_power()) << "sums over samples";
+}
+
 TEST(Compile, WhatALayerCostsAtTheOutputs) {
   const Compiled c(4);
   const LayerComparison& last = c.layer("gemm");

@@ -9,6 +9,7 @@
 #endif
 
 #include <algorithm>
+#include <limits>
 
 #include "base/parallel.h"
 
@@ -20,6 +21,14 @@ constexpr std::int64_t kChunk = 32768;
 template <typename Fn>
 void in_chunks(std::int64_t count, const Fn& fn) {
   parallel_for((count + kChunk - 1) / kChunk, [&](std::int64_t c) { fn(c * kChunk, std::min(kChunk, count - c * kChunk)); });
+}
+
+template <typename X, typename Y>
+void entry_by_entry(const X* x, const Y* table, Y* y, std::int64_t count) {
+  constexpr std::int32_t kFirst = std::numeric_limits<X>::min();
+  in_chunks(count, [&](std::int64_t begin, std::int64_t n) {
+    for (std::int64_t i = begin; i < begin + n; ++i) y[i] = table[x[i] - kFirst];
+  });
 }
 
 template <typename T>
@@ -141,7 +150,7 @@ void interpolate_piece(const std::int16_t* x, const Lut16Spec& spec, T* y, std::
 
 }  // namespace
 
-void lut_u8_u8(const std::uint8_t* x, const std::uint8_t* table, std::uint8_t* y, std::int64_t count, Isa isa) {
+void look_up(const std::uint8_t* x, const std::uint8_t* table, std::uint8_t* y, std::int64_t count, Isa isa) {
   isa = resolve_isa(isa);
   in_chunks(count, [&](std::int64_t begin, std::int64_t n) {
     std::int64_t i = 0;
@@ -152,11 +161,9 @@ void lut_u8_u8(const std::uint8_t* x, const std::uint8_t* table, std::uint8_t* y
   });
 }
 
-void lut_u8_i16(const std::uint8_t* x, const std::int16_t* table, std::int16_t* y, std::int64_t count) {
-  in_chunks(count, [&](std::int64_t begin, std::int64_t n) {
-    for (std::int64_t i = begin; i < begin + n; ++i) y[i] = table[x[i]];
-  });
-}
+void look_up(const std::uint8_t* x, const std::int16_t* table, std::int16_t* y, std::int64_t count) { entry_by_entry(x, table, y, count); }
+void look_up(const std::int16_t* x, const std::uint8_t* table, std::uint8_t* y, std::int64_t count) { entry_by_entry(x, table, y, count); }
+void look_up(const std::int16_t* x, const std::int16_t* table, std::int16_t* y, std::int64_t count) { entry_by_entry(x, table, y, count); }
 
 void lut_i16_u8(const std::int16_t* x, const Lut16Spec& spec, std::uint8_t* y, std::int64_t count, Isa isa) {
   isa = resolve_isa(isa);

@@ -8,9 +8,11 @@
 
 namespace narrow {
 
-// y[i] = table[x[i]]; table: 256 entries.
-void lut_u8_u8(const std::uint8_t* x, const std::uint8_t* table, std::uint8_t* y, std::int64_t count, Isa isa = Isa::kBest);
-void lut_u8_i16(const std::uint8_t* x, const std::int16_t* table, std::int16_t* y, std::int64_t count);
+// y = table[x], counted from the lowest code of x: 256 entries for u8, 65,536 for i16.
+void look_up(const std::uint8_t* x, const std::uint8_t* table, std::uint8_t* y, std::int64_t count, Isa isa = Isa::kBest);
+void look_up(const std::uint8_t* x, const std::int16_t* table, std::int16_t* y, std::int64_t count);
+void look_up(const std::int16_t* x, const std::uint8_t* table, std::uint8_t* y, std::int64_t count);
+void look_up(const std::int16_t* x, const std::int16_t* table, std::int16_t* y, std::int64_t count);
 
 struct Lut16Spec {
   const std::int16_t* entries = nullptr;  // [513]

@@ -324,6 +324,14 @@ class Importer {
 
 }  // namespace
 
+void tell_quantized(const Graph& graph, Diagnostics& diagnostics) {
+  const auto order = graph.order();
+  const auto count = std::count_if(order.begin(), order.end(), [&](NodeId id) { return graph.node(id).op == "QuantizeLinear"; });
+  if (count == 0) return;
+  diagnostics.warn(fmt::format("the model is quantized already: its {} QuantizeLinear node{} and what undoes them stay float layers, and every value is rounded twice", count, count == 1 ? "" : "s"),
+                   "give the float network that it was made from");
+}
+
 Result<Graph> import_onnx_model(const OnnxModel& model, const std::string& name, const ImportOptions& options, Diagnostics& diagnostics) {
   auto graph = Importer(model, options, diagnostics).run();
   if (!graph) return tl::unexpected<Error>(std::move(graph.error()).in(fmt::format("model '{}'", name)));

@@ -24,5 +24,7 @@ struct ImportOptions {
 Result<Graph> import_onnx(const std::string& path, const ImportOptions& options, Diagnostics& diagnostics);
 // The same for a model in memory; `name` stands for the file in messages.
 Result<Graph> import_onnx_model(const OnnxModel& model, const std::string& name, const ImportOptions& options, Diagnostics& diagnostics);
+// Warns when the model was quantized by somebody else: its codes stay, and whatever is decided here rounds a second time.
+void tell_quantized(const Graph& graph, Diagnostics& diagnostics);
 
 }  // namespace narrow

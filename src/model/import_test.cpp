@@ -42,6 +42,23 @@ TEST(Import, SortsNodesAndKeepsNames) {
   EXPECT_EQ(g.name, "g");
 }
 
+TEST(Import, AModelThatIsQuantizedAlreadyIsTold) {
+  OnnxModel model = model_of({node("q", "QuantizeLinear", {"x", "scale"}, {"c"}), node("d", "DequantizeLinear", {"c", "scale"}, {"r"}), node("r", "Relu", {"r"}, {"y"})});
+  model.initializers.push_back({"scale", Tensor::scalar<float>(0.1F)});
+  Diagnostics diagnostics;
+  tell_quantized(imported(model), diagnostics);
+  ASSERT_EQ(diagnostics.all().size(), 1U);
+  EXPECT_EQ(diagnostics.all()[0].message, "the model is quantized already: its 1 QuantizeLinear node and what undoes them stay float layers, and every value is rounded twice");
+  EXPECT_EQ(diagnostics.all()[0].help, "give the float network that it was made from");
+  // Weights alone that are stored as codes are constants here.
+  OnnxModel weights = model_of({node("d", "DequantizeLinear", {"codes", "scale"}, {"w"}), node("m", "Mul", {"x", "w"}, {"y"})});
+  weights.initializers.push_back({"scale", Tensor::scalar<float>(0.1F)});
+  weights.initializers.push_back({"codes", Tensor::of<std::int8_t>({4}, {1, 2, 3, 4})});
+  Diagnostics none;
+  tell_quantized(imported(weights), none);
+  EXPECT_TRUE(none.all().empty());
+}
+
 TEST(Import, DuplicateNamesAreMadeUniqueAndReadInFileOrder) {
   const Graph g = imported(model_of({node("r", "Relu", {"x"}, {"y"}), node("r", "Relu", {"y"}, {"y"})}));
   ASSERT_EQ(g.order().size(), 2U);

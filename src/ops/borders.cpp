@@ -149,7 +149,7 @@ class RequantizeU8 final : public Kernel {
       run_requantize(all);
       table_ = outputs[0];
     }
-    lut_u8_u8(ctx.inputs[0].data<std::uint8_t>(), table_.data<std::uint8_t>(), ctx.outputs[0].data<std::uint8_t>(), ctx.outputs[0].elements());
+    look_up(ctx.inputs[0].data<std::uint8_t>(), table_.data<std::uint8_t>(), ctx.outputs[0].data<std::uint8_t>(), ctx.outputs[0].elements());
   }
 
  private:

@@ -43,7 +43,8 @@ void with_codes(T& tensor, const Fn& fn) {
 }
 
 // Factor of a mean of `count` terms: ratio / count. With ratio 1 it is raised by a third of a unit or more of its fixed-point
-// form, so that a mean exactly half-way between codes is rounded up like the exact quotient (sums of up to 2^28).
+// form, so that a mean exactly half-way between codes is rounded away from zero, as in TFLite and TOSA (sums of up to 2^28). Powers of
+// two are exact without, and their halves follow the rounding mode.
 inline double reciprocal_factor(double ratio, std::int64_t count) {
   const bool power_of_two = (count & (count - 1)) == 0;
   return ratio / static_cast<double>(count) * (ratio == 1 && !power_of_two ? 1 + 0x1p-31 : 1.0);

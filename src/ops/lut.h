@@ -1,5 +1,6 @@
 // Integer tables: how every elementwise function runs in an integer network. qlut maps u8 codes through 256 entries;
-// qlut16 maps i16 codes through 513 exact knots, 128 codes apart, with linear interpolation.
+// qlut16 maps i16 codes through 513 exact knots, 128 codes apart, with linear interpolation. Functions
+// that chords do not follow (steps, poles, kinks) have a qlut of 65,536 entries instead.
 // Table contents are rounded reals (the "exact" flavour); the interpolation rounds half up in every rounding mode.
 #pragma once
 
@@ -11,7 +12,7 @@ namespace narrow {
 
 using RealFunction = std::function<float(float)>;
 
-// qlut: entry q is f(real of code q) on the grid of y. x is u8; y is u8 or i16. NaN becomes the zero point.
+// qlut: entry i is f(real of code i, counted from the lowest of x) on the grid of y. x and y are u8 or i16. NaN becomes the zero point.
 Tensor lut_table(const RealFunction& f, const QuantParams& x, const QuantParams& y);
 
 // qlut16: i16[513]; entry i stands for code 128*i - 32768 of x and holds (code of y - middle) * 2^fraction_bits, where
@@ -20,6 +21,7 @@ struct Lut16 {
   Tensor entries;
   int fraction_bits = 0;
   int middle = 0;
+  double error = 0;  // largest distance from f, in steps of y, of the codes tried (every 16th)
 };
 Lut16 lut16_table(const RealFunction& f, const QuantParams& x, const QuantParams& y);
 

@@ -119,10 +119,26 @@ TEST(Lut, EveryFormGivesTheSameBits) {
   for (const std::int64_t n : {1, 63, 64, 65, 5000, 70000}) {
     const Tensor x = test::random_ints<std::uint8_t>({n}, rng, 0, 255);
     Tensor y(DType::kU8, {n}), portable(DType::kU8, {n});
-    lut_u8_u8(x.data<std::uint8_t>(), table.data<std::uint8_t>(), y.data<std::uint8_t>(), n);
-    lut_u8_u8(x.data<std::uint8_t>(), table.data<std::uint8_t>(), portable.data<std::uint8_t>(), n, Isa::kPortable);
+    look_up(x.data<std::uint8_t>(), table.data<std::uint8_t>(), y.data<std::uint8_t>(), n);
+    look_up(x.data<std::uint8_t>(), table.data<std::uint8_t>(), portable.data<std::uint8_t>(), n, Isa::kPortable);
     EXPECT_TRUE(y.same_bytes(portable));
     for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(y.data<std::uint8_t>()[i], table.data<std::uint8_t>()[x.data<std::uint8_t>()[i]]);
+  }
+}
+
+TEST(Lut, TablesOfSixteenBitCodesGiveTheSameBits) {
+  NARROW_SEEDED(rng);
+  for (const DType to : {DType::kU8, DType::kI16}) {
+    const Tensor table = to == DType::kU8 ? test::random_ints<std::uint8_t>({65536}, rng, 0, 255) : test::random_ints<std::int16_t>({65536}, rng, -32768, 32767);
+    Tensor x = test::random_ints<std::int16_t>({40000}, rng, -32768, 32767);
+    x.data<std::int16_t>()[0] = -32768;
+    x.data<std::int16_t>()[1] = 32767;
+    test::OneNode node("qlut", {test::fed(x), test::constant(table)}, {});
+    const Tensor fast = node.run()[0];
+    Executor normative(node.graph, {.normative = true});
+    EXPECT_TRUE(fast.same_bytes(test::must(normative.run(node.feed))[0]));
+    const std::vector<std::int64_t> entries = table.to_ints(), y = fast.to_ints();
+    for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], entries[static_cast<std::size_t>(x.data<std::int16_t>()[i] + 32768)]);
   }
 }
 
@@ -171,6 +187,48 @@ TEST(Unary, IntegerFormIsTheRoundedFunctionForEveryCode) {
     for (int i = 0; i < 256; ++i) {
       const float f = find_op(op)->activation->apply(dequantize(i, 0.03F, 100), {});
       ASSERT_EQ(out.data<std::uint8_t>()[i], quantize(f, 0.05F, 90, 0, 255)) << op << " code " << i;
+    }
+  }
+}
+
+// Smooth functions are interpolated. Steps, poles and the ends of the grid are no chords: such functions have a table of all codes.
+TEST(Unary, SixteenBitFormStaysNearTheFunctionForEveryCode) {
+  struct Row {
+    const char* op;
+    float y_scale;
+    const char* lowered;
+    Attrs attrs = {};
+  };
+  const Row rows[] = {{"Sigmoid", 1.0F / 32768, "qlut16"},
+                      {"Tanh", 1.0F / 32768, "qlut16"},
+                      {"Relu", 0x1p-12F, "qlut16"},
+                      {"LeakyRelu", 0x1p-12F, "qlut16", test::make_attrs({{"alpha", 0.1}})},
+                      {"Sign", 0x1p-15F, "qlut"},
+                      {"Round", 0x1p-12F, "qlut"},
+                      {"Reciprocal", 0x1p-10F, "qlut"},
+                      {"Pow", 0x1p-10F, "qlut", test::make_attrs({{"exponent", -1.0}})},
+                      {"Log", 0x1p-11F, "qlut"},
+                      {"Sqrt", 0x1p-13F, "qlut"},
+                      {"Clip", 0x1p-12F, "qlut", test::make_attrs({{"min", -1.2345}, {"max", 2.3456}})},
+                      {"Neg", 0.00006F, "qlut"}};  // its ends are cut off
+  for (const Row& row : rows) {
+    for (const DType to : {DType::kI16, DType::kU8}) {
+      test::OneNode node(row.op, {test::fed(Tensor::zeros(DType::kF32, {65536}))}, row.attrs);
+      test::must(infer_node(node.graph, node.node));
+      const float y_scale = to == DType::kI16 ? row.y_scale : row.y_scale * 256;
+      const QuantParams x = QuantParams::per_tensor(DType::kI16, 0x1p-12F, 0), y = QuantParams::per_tensor(to, y_scale, to == DType::kI16 ? 0 : 128);
+      test::OneLowering lowering(node.graph, node.node, {x}, {y}, {});
+      test::must(find_op(row.op)->lower(lowering));
+      const std::string lowered = lowering.integers.node(lowering.integers.order().back()).op;
+      EXPECT_TRUE(to == DType::kU8 || lowered == row.lowered) << row.op << " became " << lowered;
+      Tensor codes(DType::kI16, {65536});
+      for (int i = 0; i < 65536; ++i) codes.data<std::int16_t>()[i] = static_cast<std::int16_t>(i - 32768);
+      const std::vector<std::int64_t> out = lowering.run({codes}, false).to_ints();
+      for (int i = 0; i < 65536; ++i) {
+        const float f = find_op(row.op)->activation->apply(dequantize(i - 32768, 0x1p-12F, 0), row.attrs);
+        const auto want = quantize(std::isnan(f) ? 0 : f, y_scale, y.zero_point[0], static_cast<std::int32_t>(y.qmin()), static_cast<std::int32_t>(y.qmax()));
+        ASSERT_LE(std::abs(want - out[static_cast<std::size_t>(i)]), to == DType::kI16 ? 8 : 1) << row.op << " code " << i - 32768;
+      }
     }
   }
 }

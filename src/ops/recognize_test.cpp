@@ -1,3 +1,4 @@
+#include "ops/recognize.h"
 
 #include "one_node.h"
 
@@ -58,6 +59,23 @@ TEST(Recognize, HardSwishInItsForms) {
 TEST(Recognize, HardSigmoidAlone) {
   Expression e;
   EXPECT_EQ(e.recognized(e.op("Mul", {e.clip6(e.op("Add", {e.number(3), e.x})), e.number(0.16666667F)})), "HardSigmoid");
+}
+
+// A condition is no real number: it can neither stand inside of a function nor be its argument.
+TEST(Recognize, SelectionsAreNoPartOfAFunction) {
+  {
+    Expression e;
+    const ValueId chosen = e.op("Where", {e.op("Greater", {e.x, e.number(0)}), e.x, e.x});
+    EXPECT_EQ(e.recognized(e.op("Mul", {chosen, e.op("Sigmoid", {e.x})})), "");
+  }
+  {
+    Expression e;
+    const ValueId chosen = e.op("Where", {e.op("Greater", {e.x, e.number(0)}), e.x, e.op("Neg", {e.x})});
+    const NodeId end = e.graph.value(e.op("Mul", {chosen, e.op("Sigmoid", {chosen})})).producer;
+    EXPECT_TRUE(recognize_composite(e.graph, end));
+    EXPECT_EQ(e.graph.node(end).op, "SiLU");
+    EXPECT_EQ(e.graph.node(end).inputs, std::vector<ValueId>{chosen});
+  }
 }
 
 TEST(Recognize, GeluByErf) {

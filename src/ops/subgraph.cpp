@@ -10,9 +10,15 @@ namespace {
 
 bool contains(const std::vector<NodeId>& nodes, NodeId id) { return std::find(nodes.begin(), nodes.end(), id) != nodes.end(); }
 
+// Conditions and indices are no real numbers: they can neither stand inside of a function of real numbers nor be its argument.
+bool is_part(const Graph& graph, const Node& node, const Parts& parts) {
+  const auto real = [&](ValueId v) { return !v || graph.value(v).dtype == DType::kF32; };
+  return parts.node(graph, node) && std::all_of(node.outputs.begin(), node.outputs.end(), real) && std::all_of(node.inputs.begin(), node.inputs.end(), real);
+}
+
 bool collect(const Graph& graph, NodeId end, ValueId x, const Parts& parts, std::vector<NodeId>& out) {
   if (contains(out, end)) return true;
-  if (!parts.node(graph, graph.node(end)) || static_cast<int>(out.size()) >= parts.most) return false;
+  if (!is_part(graph, graph.node(end), parts) || static_cast<int>(out.size()) >= parts.most) return false;
   for (const ValueId in : graph.node(end).inputs) {
     if (!in || in == x || parts.constant(graph.value(in))) continue;
     if (!graph.value(in).producer || !collect(graph, graph.value(in).producer, x, parts, out)) return false;
@@ -37,7 +43,7 @@ std::vector<ValueId> possible_sources(const Graph& graph, NodeId end, const Part
   std::vector<ValueId> reachable;
   std::vector<NodeId> frontier{end};
   for (std::size_t i = 0; i < frontier.size() && static_cast<int>(i) < parts.most; ++i) {
-    if (!parts.node(graph, graph.node(frontier[i]))) continue;
+    if (!is_part(graph, graph.node(frontier[i]), parts)) continue;
     for (const ValueId in : graph.node(frontier[i]).inputs) {
       if (!in || graph.value(in).is_constant()) continue;
       if (std::find(reachable.begin(), reachable.end(), in) == reachable.end()) reachable.push_back(in);

@@ -21,7 +21,7 @@ struct Channels {
 
 std::optional<Channels> channels_of(const Graph& graph, NodeId id) {
   const auto affine = op_of(graph.node(id)).linear == nullptr ? channel_affine(graph, id) : std::nullopt;
-  if (!affine || graph.value(affine->x).shape.size() < 2) return std::nullopt;
+  if (!affine || graph.value(affine->x).shape.size() < 2 || element_count(graph.value(affine->x).shape) == 0) return std::nullopt;
   Channels out{.x = affine->x, .scale = {}, .shift = {}, .uniform = affine->uniform};
   for (std::int64_t c = 0; c < graph.value(affine->x).shape.back(); ++c) {
     out.scale.push_back(affine->scale_at(c));

@@ -48,8 +48,8 @@ class Scales {
   // Range of a value on its own, before any tie; movement that reorders has the union of what it reads.
   Range own_range(ValueId value) const { return own_[value.index].range; }
 
-  // Ties what must share a scale. Inputs of a joining node (Concat) whose range is more than untie_ratio times smaller than
-  // the union, or is fixed otherwise, keep their own scale and are noted.
+  // Ties what must share a scale. Inputs of a joining node (Concat, Min) whose range is more than untie_ratio times smaller than
+  // the union, or larger than that of the result, or is fixed otherwise, keep their own scale and are noted.
   void tie(const std::vector<NodeChoice>& choices, std::vector<std::string>* notes);
   // After tie(): the decisions for the values that the integer nodes of these choices read or write, in graph order.
   Result<std::vector<ActivationPlan>> decide(const std::vector<NodeChoice>& choices) const;
@@ -74,6 +74,7 @@ class Scales {
   Status read_range(ValueId id, const std::optional<QuantRule::Fixed>& fixed, const std::vector<NodeChoice>& choices);
   std::uint32_t root(std::uint32_t i) const;
   void unite(ValueId a, ValueId b, NodeId by);
+  bool overflows(const Node& node, ValueId input, ValueId output, std::vector<std::string>* notes) const;
   void tie_group(NodeId id, const std::vector<Slot>& group, std::vector<std::string>* notes);
   GridOptions grid(const Entry& entry) const;
   Result<QuantParams> params(const Entry& entry, ValueId id) const;

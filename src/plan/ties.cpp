@@ -31,18 +31,30 @@ void Scales::unite(ValueId first, ValueId second, NodeId by) {
   if (from.type_entry() > into.type_entry()) into.dtype = from.dtype;
 }
 
+// Of a join that chooses (Min, Max): what an input holds far beyond the output's own range is never chosen, so it may be cut off there.
+bool Scales::overflows(const Node& node, ValueId input, ValueId output, std::vector<std::string>* notes) const {
+  const Range in = classes_[root(input.index)].range, out = own_range(output);
+  if (!(width(out) > 0) || width(united(in, out)) <= options_->untie_ratio * width(out)) return false;
+  notes->push_back(fmt::format("'{}' keeps its own scale into {} '{}': its range {} is {:.1f} times larger than that of the result, {}; it is requantized there", graph_->value(input).name, node.op, node.name, to_string(in), width(united(in, out)) / width(out), to_string(out)));
+  return true;
+}
+
 void Scales::tie_group(NodeId id, const std::vector<Slot>& group, std::vector<std::string>* notes) {
   const Node& node = graph_->node(id);
   const DataSlots members = group_values(*graph_, node, group);
   std::vector<ValueId> tied = members.outputs;
   tied.insert(tied.end(), members.inputs.begin(), members.inputs.end());
   if (tied.size() < 2) return;
+  const bool joins = std::any_of(members.inputs.begin(), members.inputs.end(), [&](ValueId v) { return root(v.index) != root(members.inputs[0].index); });
+  std::vector<ValueId> joined = members.inputs;
+  if (joins && !members.outputs.empty()) std::erase_if(joined, [&](ValueId v) { return overflows(node, v, members.outputs[0], notes); });
+  tied = members.outputs;
+  tied.insert(tied.end(), joined.begin(), joined.end());
   Range whole = classes_[root(tied[0].index)].range;
   for (const ValueId v : tied) whole = united(whole, classes_[root(v.index)].range);
-  const bool joins = std::any_of(members.inputs.begin(), members.inputs.end(), [&](ValueId v) { return root(v.index) != root(members.inputs[0].index); });
   if (joins) {
     tied = members.outputs;
-    for (const ValueId v : members.inputs) {
+    for (const ValueId v : joined) {
       const Entry& e = classes_[root(v.index)];
       const double ratio = width(e.range) > 0 ? width(whole) / width(e.range) : 1;
       const bool small = ratio > options_->untie_ratio, fixed_otherwise = e.fixed && !inside(whole, *e.fixed);

@@ -219,6 +219,15 @@ TEST(Report, SummaryEndsWithTheSameLines) {
   EXPECT_NE(text.find("25.00  default: mse\n"), std::string::npos) << "the number of samples is the same in every row\n" << text;
 }
 
+TEST(Report, NamesDoNotBreakLines) {
+  Synthetic synthetic;
+  synthetic.comparison.outputs[0].name = "c\nd";
+  synthetic.plan.islands[0].reason = "e\nf";
+  const std::string text = summary_text(synthetic.report());
+  EXPECT_NE(text.find("\naccuracy  output 'c\\nd' 27.0 dB"), std::string::npos) << text;
+  EXPECT_NE(text.find("stays float: e\\nf\n"), std::string::npos) << text;
+}
+
 TEST(Report, AdviceThatWasTriedInVainIsSaid) {
   Synthetic synthetic;
   synthetic.advice.findings[0].output_db = 27.05;

@@ -20,9 +20,10 @@ double number(const Json& object, std::string_view key, double fallback = 0) {
   const Json* found = object.find(key);
   return found != nullptr && found->is_number() ? found->as_double() : fallback;
 }
+// On one line, whatever the model calls its layers.
 std::string word(const Json& object, std::string_view key) {
   const Json* found = object.find(key);
-  return found != nullptr && found->is_string() ? found->as_string() : std::string();
+  return found != nullptr && found->is_string() ? printable(found->as_string()) : std::string();
 }
 double sqnr(const Json& layer, std::string_view view) {
   const Json* metrics = layer.find(view);

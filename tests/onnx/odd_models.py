@@ -23,6 +23,7 @@ import onnxruntime
 import odd_exports  # noqa: F401 (each fills CASES)
 import odd_files  # noqa: F401
 import odd_forms  # noqa: F401
+import odd_functions  # noqa: F401
 import odd_graphs  # noqa: F401
 import odd_matrices  # noqa: F401
 import odd_operators  # noqa: F401
