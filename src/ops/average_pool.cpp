@@ -1,6 +1,7 @@
 // AveragePool over channels-last maps. With count_include_pad 0 only cells of the map count; with 1 cells of the padding
 // count too, as zeros (but not what lies beyond the padding when ceil_mode adds a partial window).
 #include <algorithm>
+#include <bit>
 
 #include "base/parallel.h"
 #include "ops/integer_inputs.h"
@@ -104,6 +105,13 @@ QuantRule quant_rule(const Graph&, const Node&) {
   return rule;
 }
 
+// The reciprocal of TOSA's AVG_POOL2D, ((2^30 + 1) << k) / count: it lies above the exact one for powers of two as well, so that halves go
+// away from zero for every count.
+double pool_factor(double ratio, std::int64_t count) {
+  const bool exact_half = ratio == 1 && count > 1 && std::has_single_bit(static_cast<std::uint64_t>(count));
+  return reciprocal_factor(ratio, count) * (exact_half ? 1 + 0x1p-30 : 1.0);
+}
+
 // One rescaling entry per number of cells that may count, 1 ... kernel height * width.
 Status lower(LowerContext& ctx) {
   const QuantParams &x = ctx.in(0), &y = ctx.out();
@@ -122,7 +130,7 @@ Status lower(LowerContext& ctx) {
   std::vector<double> real;
   std::vector<float> single;
   for (std::int64_t count = 1; count <= kernel[0] * kernel[1]; ++count) {
-    real.push_back(reciprocal_factor(static_cast<double>(x.scale[0]) / static_cast<double>(y.scale[0]), count));
+    real.push_back(pool_factor(static_cast<double>(x.scale[0]) / static_cast<double>(y.scale[0]), count));
     single.push_back(x.scale[0] / (y.scale[0] * static_cast<float>(count)));
   }
   const auto rescales = ctx.rescales("rescale", real, single);

@@ -88,6 +88,26 @@ TEST(AveragePool, SwallowsAZeroPadWhenNoPaddingStandsYet) {
   EXPECT_TRUE(run(graph, {kMap}).same_bytes(before));
 }
 
+// As in TOSA: every reachable sum of codes without their zero point, halves away from zero, whatever the count.
+TEST(AveragePool, HalvesGoAwayFromZeroForEveryCount) {
+  NARROW_SEEDED(rng);
+  for (std::int64_t n = 1; n <= 16; ++n) {
+    const Tensor noise = test::random_tensor({1, 1, 200 * n, 1}, rng, -100, 100);
+    std::vector<float> codes;
+    for (const float v : noise.span<float>()) codes.push_back(std::round(v));
+    const Tensor x = Tensor::of<float>({1, 1, 200 * n, 1}, codes);
+    const Graph graph = one_op("AveragePool", window({1, n}, {1, n}, {0, 0, 0, 0}), {{x}});
+    const QuantParams grid = QuantParams::per_tensor(DType::kI8, 1, 3);
+    const Tensor t = run_lowered(graph, plan_of(graph, {grid}, grid), {.rounding = Rounding::kSingleRound}, {x}, true).codes;
+    for (std::int64_t i = 0; i < 200; ++i) {
+      float sum = 0;
+      for (std::int64_t k = 0; k < n; ++k) sum += codes[static_cast<std::size_t>(i * n + k)];
+      const int wanted = static_cast<int>(std::round(static_cast<double>(sum) / static_cast<double>(n)));
+      ASSERT_EQ(static_cast<int>(t.data<std::uint8_t>()[i]) - 131, wanted) << "sum " << sum << " of " << n;
+    }
+  }
+}
+
 // Windows of two cells on one grid: sums of codes 10+11, 11+12, 8+7 and 9+8 around the zero point 10; every mean is a tie.
 TEST(AveragePool, TiesFollowTheRoundingMode) {
   const Tensor x = Tensor::of<float>({1, 1, 8, 1}, {0, 1, 1, 2, -2, -3, -1, -2});
@@ -98,8 +118,8 @@ TEST(AveragePool, TiesFollowTheRoundingMode) {
     const Tensor t = run_lowered(graph, plan, profile, {x}, true).codes;
     return std::vector<int>(t.data<std::uint8_t>(), t.data<std::uint8_t>() + 4);
   };
-  EXPECT_EQ(codes({.rounding = Rounding::kSingleRound}), (std::vector<int>{11, 12, 8, 9}));  // 0.5, 1.5, -2.5, -1.5: half up
-  EXPECT_EQ(codes({.rounding = Rounding::kDoubleRound}), (std::vector<int>{11, 12, 8, 9}));  // by its first rounding, half up
+  EXPECT_EQ(codes({.rounding = Rounding::kSingleRound}), (std::vector<int>{11, 12, 7, 8}));  // 0.5, 1.5, -2.5, -1.5: away from zero
+  EXPECT_EQ(codes({.rounding = Rounding::kDoubleRound}), (std::vector<int>{11, 12, 7, 8}));  // by its first rounding, too
   EXPECT_EQ(codes({.rounding = Rounding::kFloatRne}), (std::vector<int>{10, 12, 8, 8}));     // 10.5, 11.5, 7.5, 8.5: to even, zero point included
   // Raw signed codes -117.5, -116.5, -120.5, -119.5: away from zero.
   EXPECT_EQ(codes({.rounding = Rounding::kDoubleRound, .average_raw_codes = true}), (std::vector<int>{10, 11, 7, 8}));
