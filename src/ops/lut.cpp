@@ -14,9 +14,9 @@ namespace {
 constexpr int kKnots = 513;
 constexpr int kSpacing = 128;  // codes between knots
 constexpr int kProbe = 16;     // codes between those at which chords are held against the function
-// Steps of y beyond which chords do not follow a function. Smooth ones stay below 2 of 16 bits; 16 bits that err by more than 8 are no
-// better than 12.
-constexpr double kLargestError8 = 1, kLargestError16 = 8;
+// Steps of y beyond which chords do not follow a function. 64 of 16 bits are a quarter of one of 8: beyond, 16 bits are hardly better than
+// 8, while a table of all codes takes 128 kB a layer.
+constexpr double kLargestError8 = 1, kLargestError16 = 64;
 
 std::int32_t entries_of(DType x) { return x == DType::kU8 ? 256 : 65536; }
 
