@@ -202,6 +202,36 @@ TEST(RecognizeNormalization, LeavesOthersAlone) {
   }
 }
 
+// On most rows they do nothing.
+TEST(RecognizeNormalization, LimitsOfElementsStay) {
+  const auto normalized = [](Layers& e, ValueId x) {
+    const ValueId centred = e.op("Sub", {x, e.mean(x)});
+    return e.op("Div", {centred, e.deviation(centred)});
+  };
+  const Attrs limits = test::make_attrs({{"min", -40.0}, {"max", 40.0}}), bend = test::make_attrs({{"alpha", 1e-3}, {"beta", 0.5}});
+  {
+    Layers e;
+    EXPECT_EQ(e.left(e.op("Mul", {e.op("Clip", {normalized(e, e.x)}, limits), e.number(2)})), 3U);
+  }
+  {
+    Layers e;
+    EXPECT_EQ(e.left(normalized(e, e.op("Clip", {e.x}, limits))), 2U);
+  }
+  {
+    Layers e;
+    EXPECT_EQ(e.left(normalized(e, e.op("HardSigmoid", {e.x}, bend))), 2U);
+  }
+  {
+    Layers e;
+    EXPECT_EQ(e.left(e.op("Add", {e.op("Min", {normalized(e, e.x), e.list({8, 9, 8})}), e.number(2)})), 3U);
+  }
+  {
+    Layers e;  // those of the deviation
+    const ValueId centred = e.op("Sub", {e.x, e.mean(e.x)});
+    EXPECT_EQ(e.left(e.op("Div", {centred, e.op("Sqrt", {e.op("Add", {e.op("Relu", {e.mean(e.square(centred))}), e.number(1e-3F)})})})), 1U);
+  }
+}
+
 TEST(RecognizeNormalization, TransposesPassThatLeaveTheAxesInPlace) {
   Attrs attrs;
   attrs.set("axis", std::int64_t{2});
