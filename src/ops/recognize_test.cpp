@@ -107,6 +107,24 @@ TEST(Recognize, LeavesOtherFunctionsAlone) {
     Expression e;  // gate and data differ
     EXPECT_EQ(e.recognized(e.op("Mul", {e.op("Sigmoid", {e.op("Add", {e.x, e.number(1)})}), e.x})), "");
   }
+  for (const double limit : {50.0, 500.0, 5000.0}) {
+    Expression e;  // data are limited, far out
+    const ValueId limited = e.op("Clip", {e.x}, test::make_attrs({{"min", -limit}, {"max", limit}}));
+    EXPECT_EQ(e.recognized(e.op("Mul", {e.op("Sigmoid", {e.x}), limited})), "") << limit;
+  }
+}
+
+TEST(Recognize, ExponentialsMayBeLimitedOrOverflow) {
+  {
+    Expression e;  // the sigmoid is 0 and 1 there
+    const ValueId limited = e.op("Clip", {e.x}, test::make_attrs({{"min", -88.0}, {"max", 88.0}}));
+    EXPECT_EQ(e.recognized(e.op("Mul", {e.op("Sigmoid", {limited}), e.x})), "SiLU");
+  }
+  {
+    Expression e;  // infinity over infinity
+    const ValueId power = e.op("Exp", {e.x});
+    EXPECT_EQ(e.recognized(e.op("Div", {power, e.op("Add", {power, e.number(1)})})), "Sigmoid");
+  }
 }
 
 // Layer normalization of x over its last axes, in the forms of several exporters. Everything that Recognize looks at is gone
