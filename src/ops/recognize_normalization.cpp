@@ -77,6 +77,14 @@ class RowFunction {
     }
     return true;
   }
+  // A limit or a bend would show only on rows that reach it: just the mean and the deviation may have some.
+  bool is_arithmetic() const {
+    return std::all_of(nodes_.begin(), nodes_.end(), [&](NodeId id) {
+      const Node& node = graph_.node(id);
+      const bool exact = op_of(node).affine != nullptr || is_reduction(node) || node.op == "Div" || node.op == "Neg" || node.op == "Pow" || node.op == kOp;
+      return exact || element_count(row_of(graph_.value(node.outputs[0]))) == 1;
+    });
+  }
   std::vector<float> operator()(const std::vector<float>& row) const {
     const Tensor y = evaluate(graph_, nodes_, x_, Tensor::of(row_, row), [this](const Value& v) { return row_of(v); });
     return {y.data<float>(), y.data<float>() + y.elements()};
@@ -159,7 +167,7 @@ bool recognize_normalization(Graph& graph, NodeId end) {
     const std::int64_t axis = common_axis(graph, nodes, y.shape.size());
     if (nodes.size() < 2 || axis < 0) continue;
     const RowFunction f(graph, nodes, x, axis);
-    if (f.length() < 2 || !f.is_one()) continue;
+    if (f.length() < 2 || !f.is_one() || !f.is_arithmetic()) continue;
     const auto found = normalization(f, epsilons(graph, nodes));
     if (!found) continue;
     const std::string name = graph.node(end).name;

@@ -107,6 +107,24 @@ TEST(Recognize, LeavesOtherFunctionsAlone) {
     Expression e;  // gate and data differ
     EXPECT_EQ(e.recognized(e.op("Mul", {e.op("Sigmoid", {e.op("Add", {e.x, e.number(1)})}), e.x})), "");
   }
+  for (const double limit : {50.0, 500.0, 5000.0}) {
+    Expression e;  // data are limited, far out
+    const ValueId limited = e.op("Clip", {e.x}, test::make_attrs({{"min", -limit}, {"max", limit}}));
+    EXPECT_EQ(e.recognized(e.op("Mul", {e.op("Sigmoid", {e.x}), limited})), "") << limit;
+  }
+}
+
+TEST(Recognize, ExponentialsMayBeLimitedOrOverflow) {
+  {
+    Expression e;  // the sigmoid is 0 and 1 there
+    const ValueId limited = e.op("Clip", {e.x}, test::make_attrs({{"min", -88.0}, {"max", 88.0}}));
+    EXPECT_EQ(e.recognized(e.op("Mul", {e.op("Sigmoid", {limited}), e.x})), "SiLU");
+  }
+  {
+    Expression e;  // infinity over infinity
+    const ValueId power = e.op("Exp", {e.x});
+    EXPECT_EQ(e.recognized(e.op("Div", {power, e.op("Add", {power, e.number(1)})})), "Sigmoid");
+  }
 }
 
 // Layer normalization of x over its last axes, in the forms of several exporters. Everything that Recognize looks at is gone
@@ -199,6 +217,36 @@ TEST(RecognizeNormalization, LeavesOthersAlone) {
     const ValueId centred = e.op("Sub", {e.x, e.mean(e.x)}), deviation = e.deviation(centred);
     e.graph.add_output(deviation);
     EXPECT_EQ(e.left(e.op("Div", {centred, deviation})), 7U);
+  }
+}
+
+// On most rows they do nothing.
+TEST(RecognizeNormalization, LimitsOfElementsStay) {
+  const auto normalized = [](Layers& e, ValueId x) {
+    const ValueId centred = e.op("Sub", {x, e.mean(x)});
+    return e.op("Div", {centred, e.deviation(centred)});
+  };
+  const Attrs limits = test::make_attrs({{"min", -40.0}, {"max", 40.0}}), bend = test::make_attrs({{"alpha", 1e-3}, {"beta", 0.5}});
+  {
+    Layers e;
+    EXPECT_EQ(e.left(e.op("Mul", {e.op("Clip", {normalized(e, e.x)}, limits), e.number(2)})), 3U);
+  }
+  {
+    Layers e;
+    EXPECT_EQ(e.left(normalized(e, e.op("Clip", {e.x}, limits))), 2U);
+  }
+  {
+    Layers e;
+    EXPECT_EQ(e.left(normalized(e, e.op("HardSigmoid", {e.x}, bend))), 2U);
+  }
+  {
+    Layers e;
+    EXPECT_EQ(e.left(e.op("Add", {e.op("Min", {normalized(e, e.x), e.list({8, 9, 8})}), e.number(2)})), 3U);
+  }
+  {
+    Layers e;  // those of the deviation
+    const ValueId centred = e.op("Sub", {e.x, e.mean(e.x)});
+    EXPECT_EQ(e.left(e.op("Div", {centred, e.op("Sqrt", {e.op("Add", {e.op("Relu", {e.mean(e.square(centred))}), e.number(1e-3F)})})})), 1U);
   }
 }
 
