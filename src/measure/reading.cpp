@@ -13,7 +13,7 @@ namespace narrow {
 Result<Alphabet> Alphabet::read(const std::string& file) {
   Alphabet alphabet;
   alphabet.file_ = file;
-  const std::string text = NARROW_TRY(read_file(file));
+  const std::string text = NARROW_TRY(read_file(file, "the dictionary: one character a line in the order of the classes; the recipe names it from its own folder, --dictionary from here"));
   std::vector<std::string> lines = split(text, '\n');
   if (!lines.empty() && lines.back().empty()) lines.pop_back();  // behind the last line's end
   int number = 0;

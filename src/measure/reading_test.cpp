@@ -47,6 +47,7 @@ TEST(Reading, AnAlphabetFitsTheNetwork) {
     EXPECT_NE(found.error().message.find(message), std::string::npos) << found.error().message;
     EXPECT_EQ(found.error().where.line, line);
   };
+  EXPECT_TRUE(Alphabet::read(test::temporary_folder() + "/none.txt").error().help.starts_with("the dictionary: one character a line"));
   refused("a\nbc\n", "a line of the dictionary holds 2 characters, wanted one character", 2);
   refused("a\n\nb\n", "a line of the dictionary holds 0 characters, wanted one character", 2);
   refused("a\nb\n\xff\n", "a line of the dictionary is not UTF-8, wanted one character", 3);
