@@ -95,6 +95,12 @@ Result<std::string> read_file(const std::string& path) {
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
+Result<std::string> read_file(const std::string& path, std::string_view help) {
+  Result<std::string> text = read_file(path);
+  if (!text) text.error().help = help;
+  return text;
+}
+
 Status write_file(const std::string& path, std::string_view bytes) {
   const std::string_view pieces[] = {bytes};
   return write_file(path, pieces);

@@ -17,6 +17,7 @@ namespace narrow {
 
 // The whole file. Errors: not there, a folder, not readable.
 Result<std::string> read_file(const std::string& path);
+Result<std::string> read_file(const std::string& path, std::string_view help);  // help: what an error advises instead
 // Errors: the folder does not exist, not writable, no regular file, disk full; the old file is then untouched.
 Status write_file(const std::string& path, std::string_view bytes);
 // For products written piece by piece: `pieces` are written in order.

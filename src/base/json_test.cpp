@@ -102,6 +102,8 @@ TEST(Yaml, ErrorsPointAtThePlace) {
   const auto open = parse_yaml("a: [1, 2\n", "a.yaml");
   ASSERT_FALSE(open.has_value());
   EXPECT_EQ(open.error().message.substr(0, 30), "'a.yaml' is not valid YAML: en");
+  EXPECT_EQ(parse_yaml("input:\n\tcolor: rgb\n", "a.yaml").error().help, "indent with spaces: YAML takes no tabs there");
+  EXPECT_EQ(parse_yaml("a:\tb: c\n", "a.yaml").error().help, "check indentation, colons and quotes near the mark");
   EXPECT_EQ(open.error().help, "check indentation, colons and quotes near the mark");
   EXPECT_EQ(parse_yaml("? [a]\n: b\n", "a.yaml").error().message, "a key of a map must be a plain word");
 }

@@ -1,5 +1,6 @@
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -73,6 +74,15 @@ struct Reader {
   }
 };
 
+// Near the mark, that is: in its line or the one before.
+bool tab_indents(const std::vector<std::string>& lines, int at) {
+  for (int i = std::max(at - 1, 0); i <= at && i < std::ssize(lines); ++i) {
+    const std::string& line = lines[static_cast<std::size_t>(i)];
+    if (const std::size_t end = line.find_first_not_of(" \t"); line.substr(0, end).find('\t') != std::string::npos) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<Json> parse_yaml(std::string_view text, const std::string& name) {
@@ -80,7 +90,7 @@ Result<Json> parse_yaml(std::string_view text, const std::string& name) {
   try {
     return reader.convert(YAML::Load(std::string(text)));
   } catch (const YAML::Exception& e) {
-    return error("'{}' is not valid YAML: {}", name, e.msg).at(reader.span(e.mark)).with_help("check indentation, colons and quotes near the mark");
+    return error("'{}' is not valid YAML: {}", name, e.msg).at(reader.span(e.mark)).with_help(tab_indents(reader.lines, e.mark.line) ? "indent with spaces: YAML takes no tabs there" : "check indentation, colons and quotes near the mark");
   }
 }
 

@@ -20,7 +20,7 @@ namespace {
 Error nan_error(const Graph& graph, ValueId id, const std::string& sample) {
   const Node* producer = graph.producer(id);
   if (producer == nullptr) {
-    return error("input '{}' of sample '{}' holds NaN", graph.value(id).name, sample).with_help("check the file and the preprocessing in the recipe (a scale of 0 or a missing mean?)");
+    return error("input '{}' of sample '{}' holds NaN", graph.value(id).name, sample).with_help("check the file and the preprocessing in the recipe (a scale of 0, or for a raw file another 'dtype'?)");
   }
   return error("layer '{}' ({}) gives NaN on sample '{}'", producer->name, producer->op, sample)
       .with_help("look for NaN or huge weights in this layer, or for a division by zero or a square root of a negative number before it");

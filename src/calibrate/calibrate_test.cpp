@@ -120,6 +120,7 @@ TEST(Calibrate, NanNamesTheLayerAndTheSample) {
   EXPECT_EQ(calibrate(n.graph, std::vector<ValueId>{n.x, n.a, n.b}, data).error().message, "layer 'root' (Sqrt) gives NaN on sample 's1'");
   data.tensors = {Tensor::of<float>({1, 4}, {0, 1, std::numeric_limits<float>::quiet_NaN(), 9})};
   EXPECT_EQ(calibrate(n.graph, std::vector<ValueId>{n.x, n.a, n.b}, data).error().message, "input 'x' of sample 's0' holds NaN");
+  EXPECT_EQ(calibrate(n.graph, std::vector<ValueId>{n.x}, data).error().help, "check the file and the preprocessing in the recipe (a scale of 0, or for a raw file another 'dtype'?)");
 }
 
 TEST(Calibrate, TheFirstOfManyBadSamplesIsNamedForAnyThreadCount) {

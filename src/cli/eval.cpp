@@ -1,5 +1,8 @@
 #include "measure/eval.h"
 
+#include <filesystem>
+#include <set>
+
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -51,10 +54,20 @@ Json json_of(const Evaluation& evaluation) {
   return json;
 }
 
+// The files without their folders, as long as that tells them apart.
+std::vector<std::string> short_names(const std::vector<Network>& networks) {
+  std::vector<std::string> whole, names;
+  for (const Network& network : networks) {
+    whole.push_back(network.file);
+    names.push_back(std::filesystem::path(network.file).filename().string());
+  }
+  return std::set<std::string>(names.begin(), names.end()).size() == names.size() ? names : whole;
+}
+
 }  // namespace
 
 Status run(const EvalCommand& command) {
-  NARROW_TRY(check_gate_names(command.gates, {"top-1", "top-5", "mAP@.5", "AUC", "lines", "characters"}));
+  NARROW_TRY(check_gate_names(command.gates, kScores));
   Diagnostics diagnostics;
   Progress progress(1, command.common.quiet);
   progress.begin("eval");
@@ -77,9 +90,10 @@ Status run(const EvalCommand& command) {
 
   std::vector<Executor> executors;
   for (const Network& network : networks) executors.emplace_back(network.graph);
+  const std::vector<std::string> names = short_names(networks);
   std::vector<Contender> contenders;
   for (std::size_t i = 0; i < networks.size(); ++i) {
-    const std::string name = networks.size() <= 2 ? (networks[i].integer ? "integer" : "float") : networks[i].file;
+    const std::string name = networks.size() <= 2 ? (networks[i].integer ? "integer" : "float") : names[i];
     contenders.push_back({name, [executor = &executors[i]](const Sample& sample) { return run_real(*executor, sample.inputs); }});
   }
   const Graph& graph = networks[0].graph;

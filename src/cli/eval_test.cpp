@@ -67,6 +67,8 @@ TEST_F(Eval, ScoresAndGates) {
   EXPECT_EQ(skipped.find("networks")->items()[0].find("top-1")->as_double(), 100);
   const Outcome table = good("eval net.onnx net.narrow --data data.npy --labels labels.npy -q --min-metric top-1=50");
   EXPECT_TRUE(table.out.starts_with("metric          float  integer  delta\ntop-1 %        100.00")) << table.out;
+  const Outcome three = good("eval " + scene.path("net.onnx") + " net.narrow " + scene.path("net.qdq.onnx") + " --data data.npy --labels labels.npy -q");
+  EXPECT_TRUE(three.out.starts_with("metric         net.onnx  net.narrow  net.qdq.onnx\n")) << three.out;
   const Json agreement = json("eval net.onnx net.narrow --data data.npy --json");
   EXPECT_TRUE(agreement.find("agreement")->as_bool());
   EXPECT_EQ(agreement.find("networks")->items()[0].find("top-1")->as_double(), 100);

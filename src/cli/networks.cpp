@@ -84,10 +84,26 @@ Status print_result(const std::string& result) {
   return {};
 }
 
+namespace {
+
+// Which command knows a metric that this one does not.
+std::string whose_metric(const std::string& metric) {
+  const auto among = [&](const std::vector<std::string>& names) {
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return lower_case(name) == lower_case(metric); });
+  };
+  if (among(kScores)) return "scores on labelled data are for `narrow eval --min-metric`";
+  if (among({"sqnr", "cosine", "agreement"})) return "differences of the outputs are for `narrow compile` and `narrow compare --min-metric`";
+  return "";
+}
+
+}  // namespace
+
 Status check_gate_names(const std::vector<Gate>& gates, const std::vector<std::string>& names, const std::string& whose) {
   for (const Gate& gate : gates) {
     if (std::any_of(names.begin(), names.end(), [&](const std::string& name) { return lower_case(name) == lower_case(gate.metric); })) continue;
-    return error("unknown metric '{}'{} in --min-metric, wanted {}{}", gate.metric, whose, names.size() > 1 ? "one of " : "", join(names, ", ")).with_help(did_you_mean(gate.metric, names)).with_exit_code(ExitCode::kUsage);
+    std::string help = did_you_mean(gate.metric, names);
+    if (help.empty() && whose.empty()) help = whose_metric(gate.metric);
+    return error("unknown metric '{}'{} in --min-metric, wanted {}{}", gate.metric, whose, names.size() > 1 ? "one of " : "", join(names, ", ")).with_help(std::move(help)).with_exit_code(ExitCode::kUsage);
   }
   return {};
 }

@@ -44,6 +44,8 @@ void print_diagnostics(const Diagnostics& diagnostics, const Common& common);
 // Prints text, or the JSON when wanted, on stdout. Error when stdout cannot be written (disk full).
 Status print_result(const std::string& text);
 
+// What `narrow eval` can measure.
+inline const std::vector<std::string> kScores{"top-1", "top-5", "mAP@.5", "AUC", "lines", "characters"};
 // kUsage for a metric that is not among `known`: asked before minutes are spent. `whose` follows its name in the message.
 Status check_gate_names(const std::vector<Gate>& gates, const std::vector<std::string>& known, const std::string& whose = {});
 // ExitCode::kGateFailed naming metric, found and wanted; kUsage for a metric that is not among `known`.

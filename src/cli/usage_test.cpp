@@ -44,6 +44,11 @@ TEST(Usage, MissingAndIllFormedOptions) {
          "error: unknown phase 'simplyfy' to stop after, wanted one of import, simplify, calibrate, plan, lower, compare, pack\n  help: did you mean 'simplify'?\n");
   expect("compile net.onnx --data data.npy --min-metric sqnr", "error: --min-metric 'sqnr' is not of the form NAME=NUMBER\n  help: for example --min-metric sqnr=30\n");
   expect("compile missing.onnx --data data.npy --min-metric sqn=20", "error: unknown metric 'sqn' in --min-metric, wanted one of sqnr, cosine, agreement\n  help: did you mean 'sqnr'?\n");
+  expect("compile net.onnx --data data.npy --min-metric top-1=20",
+         "error: unknown metric 'top-1' in --min-metric, wanted one of sqnr, cosine, agreement\n  help: scores on labelled data are for `narrow eval --min-metric`\n");
+  expect("eval net.onnx --data data.npy --min-metric sqnr=20",
+         "error: unknown metric 'sqnr' in --min-metric, wanted one of top-1, top-5, mAP@.5, AUC, lines, characters\n"
+         "  help: differences of the outputs are for `narrow compile` and `narrow compare --min-metric`\n");
   expect("check net.onnx --input-shape x=1xq", "error: --input-shape 'x=1xq' is not of the form NAME=1x3x224x224\n");
   expect("eval net.onnx -q --data data.npy --labels data.npy --task clasify", "error: unknown task 'clasify', wanted classify, detect, anomaly, read\n  help: did you mean 'classify'?\n");
   expect("eval net.onnx -q --data data.npy --labels data.npy --task detect",

@@ -83,6 +83,11 @@ Result<Stats> statistics(const CompileOptions& options, const CompileResult& res
   return calibrate(result.graph, sites, *dataset, {.limit = result.recipe.samples, .progress = &progress, .diagnostics = &diagnostics});
 }
 
+// "64 samples", "the first 128 of 588 samples".
+std::string which_samples(std::int64_t run, const Dataset* dataset, std::int64_t most) {
+  return dataset != nullptr && dataset->size() > most ? fmt::format("the first {} of {} samples", run, dataset->size()) : fmt::format("{} samples", run);
+}
+
 // Samples that calibration did not see, when there are any.
 Result<Comparison> compare(const CompileOptions& options, CompileResult& result, const Dataset* dataset, Progress& progress) {
   if (dataset == nullptr || options.compare_samples <= 0) {
@@ -179,7 +184,7 @@ Status go(const CompileOptions& options, Progress& progress, CompileResult& resu
   if (dataset) NARROW_TRY(look_at(*dataset, result));
   for (const std::string& line : result.data) progress.say(line);
   result.stats = NARROW_TRY(statistics(options, result, dataset.get(), progress, result.diagnostics));
-  if (NARROW_TRY(path.done(fmt::format("{} samples, {} values", result.stats.samples, result.stats.values.size()), "stats",
+  if (NARROW_TRY(path.done(fmt::format("{}, {} values", which_samples(result.stats.samples, options.stats.empty() ? dataset.get() : nullptr, result.recipe.samples), result.stats.values.size()), "stats",
                            [&] { return result.stats.to_json().dump(-1); }))) return {};
 
   result.plan = given ? *given : NARROW_TRY(make_plan(result.graph, result.stats, result.recipe, result.target, result.diagnostics));

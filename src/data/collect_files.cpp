@@ -16,6 +16,13 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kMostWindows = 1000000;  // of one file
 constexpr std::string_view kReadable = "jpg, jpeg, png, bmp, npy, npz, raw or bin";
 
+constexpr const char* kSoundHelp =
+    "sound is read as bare samples: `ffmpeg -i a.wav -ac 1 -f s16le a.raw` makes such a file; then 'dtype: int16', 'divide: 32768' and 'window_stride' in the recipe of this input";
+bool is_sound(const fs::path& file) {
+  const std::string extension = lower_case(file.extension().string());
+  return extension == ".wav" || extension == ".flac" || extension == ".mp3" || extension == ".ogg";
+}
+
 std::optional<DataKind> kind_of(const fs::path& path) {
   if (is_image_name(path.string())) return DataKind::kImage;
   const std::string extension = lower_case(path.extension().string());
@@ -90,7 +97,7 @@ Status FileCollector::add_path(const fs::path& path, std::size_t column) {
   if (!fs::exists(path, code)) return error("there is no file or folder '{}'", path.string()).with_help("check the path");
   if (lower_case(path.extension().string()) == ".txt") return add_list(path, column);
   const auto kind = kind_of(path);
-  if (!kind) return error("'{}' is no data file that can be read", path.string()).with_help(fmt::format("wanted a folder, a .txt list, or a file {}", kReadable));
+  if (!kind) return error("'{}' is no data file that can be read", path.string()).with_help(is_sound(path) ? std::string(kSoundHelp) : fmt::format("wanted a folder, a .txt list, or a file {}", kReadable));
   return add_file(path, *kind, column);
 }
 
@@ -152,7 +159,7 @@ Status FileCollector::add_list(const fs::path& path, std::size_t column) {
       }
       const fs::path file = resolve(name);
       const auto kind = kind_of(file);
-      if (!kind) return error("'{}' is no data file that can be read", name).at(span).with_help(fmt::format("wanted {}", kReadable));
+      if (!kind) return error("'{}' is no data file that can be read", name).at(span).with_help(is_sound(name) ? std::string(kSoundHelp) : fmt::format("wanted {}", kReadable));
       if (auto status = add_file(file, *kind, to); !status) {
         if (status.error().where.file.empty()) status.error().where = span;
         return status;

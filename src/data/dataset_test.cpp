@@ -254,6 +254,8 @@ TEST(Dataset, NothingToReadIsSaid) {
   EXPECT_EQ(message(open(folder + "/none", graph)), "there is no file or folder '" + folder + "/none'");
   test::must(write_file(folder + "/a.doc", "x"));
   EXPECT_EQ(message(open(folder + "/a.doc", graph)), "'" + folder + "/a.doc' is no data file that can be read");
+  test::must(write_file(folder + "/a.WAV", "x"));
+  EXPECT_TRUE(open(folder + "/a.WAV", graph).error().help.starts_with("sound is read as bare samples: `ffmpeg ")) << open(folder + "/a.WAV", graph).error().help;
   EXPECT_EQ(message(open_dataset({}, graph, {})), "no data are given");
   write_bmp(folder + "/a.bmp", 2, 2);
   EXPECT_EQ(message(open(folder + "/a.bmp", graph_of({{"x", {1, 640}}}))), "'" + folder + "/a.bmp' is a picture, but input 'x' has shape [1,640]");

@@ -13,10 +13,9 @@ namespace narrow {
 Result<Alphabet> Alphabet::read(const std::string& file) {
   Alphabet alphabet;
   alphabet.file_ = file;
-  Result<std::string> text = read_file(file);
   // An artifact remembers its recipe, but not where that stood.
-  if (!text) return tl::unexpected<Error>(std::move(text).error().with_help("give the dictionary with --dictionary, or with -c the recipe that it stands beside"));
-  std::vector<std::string> lines = split(*text, '\n');
+  const std::string text = NARROW_TRY(read_file(file, "the dictionary: one character a line in the order of the classes; give it with --dictionary, or with -c the recipe that it stands beside"));
+  std::vector<std::string> lines = split(text, '\n');
   if (!lines.empty() && lines.back().empty()) lines.pop_back();  // behind the last line's end
   int number = 0;
   for (std::string& line : lines) {

@@ -49,7 +49,7 @@ TEST(Reading, AnAlphabetFitsTheNetwork) {
   };
   refused("a\nbc\n", "a line of the dictionary holds 2 characters, wanted one character", 2);
   refused("a\n\nb\n", "a line of the dictionary holds 0 characters, wanted one character", 2);
-  EXPECT_EQ(Alphabet::read(test::temporary_folder() + "/none.txt").error().help, "give the dictionary with --dictionary, or with -c the recipe that it stands beside");
+  EXPECT_EQ(Alphabet::read(test::temporary_folder() + "/none.txt").error().help, "the dictionary: one character a line in the order of the classes; give it with --dictionary, or with -c the recipe that it stands beside");
   refused("a\nb\n\xff\n", "a line of the dictionary is not UTF-8, wanted one character", 3);
   refused("", "holds no character", 0);
 }

@@ -44,7 +44,7 @@ Result<std::vector<std::int64_t>> labels_from_array(const Task& task, const Data
 using LabelsByName = std::map<std::string, std::int64_t>;  // by file name without folders
 Result<LabelsByName> read_list(const Task& task) {
   const std::string& file = task.labels;
-  const std::string text = NARROW_TRY(read_file(file));
+  const std::string text = NARROW_TRY(read_file(file, "--labels wants lines \"FILE LABEL\" or an .npy here; a folder of annotations is for task 'detect'"));
   LabelsByName by_name;
   int number = 0;
   for (const std::string& line : split(text, '\n')) {
@@ -144,7 +144,7 @@ Result<std::shared_ptr<Truth>> read_truth(const Task& task, const Dataset& datas
   } else {
     for (std::int64_t i = 0; i < dataset.size(); ++i) {
       const std::string file = (std::filesystem::path(task.labels) / (stem_of(dataset.name_of(i)) + ".xml")).string();
-      truth->boxes.push_back(NARROW_TRY(parse_voc_annotation(NARROW_TRY(read_file(file)), file)));
+      truth->boxes.push_back(NARROW_TRY(parse_voc_annotation(NARROW_TRY(read_file(file, "--labels wants the folder of VOC annotations, one .xml of the same name for each picture")), file)));
     }
   }
   return truth;

@@ -88,6 +88,13 @@ TEST_F(Labels, LinesOfAListAreTheirFilesClass) {
   refused("0.png 1\n", "labels '" + file + "' have no line for sample '1.png'", 0);
 }
 
+TEST_F(Labels, WhatTheTaskWantsIsSaid) {
+  const std::string folder = test::temporary_folder();
+  const auto help = [&](const char* task) { return read_truth({.kind = task, .decoder = {}, .dictionary = {}, .labels = folder}, Named(2, 2)).error().help; };
+  EXPECT_EQ(help("detect"), "--labels wants the folder of VOC annotations, one .xml of the same name for each picture");
+  EXPECT_EQ(help("classify"), "--labels wants lines \"FILE LABEL\" or an .npy here; a folder of annotations is for task 'detect'");
+}
+
 TEST_F(Labels, TextsOfAList) {
   const auto texts = [&](const std::string& text) { list(text); return read_truth({.kind = "read", .decoder = {}, .dictionary = {}, .labels = file}, Named(2, 2)); };
   EXPECT_EQ(test::must(texts("a/0.png\tOrder  No. 7 \r\n\n1.png \u7597\n"))->texts, (std::vector<std::u32string>{U"Order  No. 7", U"\u7597"}));

@@ -10,6 +10,7 @@
 #include "model/input_shapes.h"
 #include "model/onnx_attributes.h"
 #include "model/onnx_order.h"
+#include "model/refusals.h"
 #include "ops/op_def.h"
 #include "passes/fold_constants.h"
 
@@ -19,11 +20,6 @@ namespace {
 constexpr std::int64_t kNewestIr = 10;
 
 // A node that cannot be imported.
-struct Refusal {
-  std::string text;  // "node 'x' (Op): reason"
-  std::string help;
-};
-
 // Where minus infinity is a mask, and what brings it there; anywhere else it is damage.
 bool may_mask(std::string_view op) {
   static constexpr std::string_view kOperators[] = {"Add", "Where", "Cast", "Concat", "Expand", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"};
@@ -50,7 +46,7 @@ class Importer {
     NARROW_TRY(add_inputs());
     NARROW_TRY(add_initializers());
     for (const std::size_t n : wiring_.order) add_node(n);
-    NARROW_TRY(report_refusals());
+    NARROW_TRY(report_refusals(refusals_, model_.nodes.size()));
     NARROW_TRY(add_outputs());
     graph_.remove_dead();
     restore_initializer_names();
@@ -75,7 +71,7 @@ class Importer {
   }
 
   void refuse(std::size_t n, std::string reason, std::string help = {}) {
-    refusals_.push_back({fmt::format("node '{}' ({}): {}", node_label(model_, n), model_.nodes[n].op, reason), std::move(help)});
+    refusals_.push_back({fmt::format("node '{}' ({}): {}", node_label(model_, n), model_.nodes[n].op, reason), std::move(help), model_.nodes[n].op});
   }
 
   // Everything that can be said without shapes, so that all of it is said at once.
@@ -97,18 +93,7 @@ class Importer {
         }
       }
     }
-    return report_refusals();
-  }
-
-  Status report_refusals() {
-    if (refusals_.empty()) return {};
-    if (refusals_.size() == 1) return error("{}", refusals_[0].text).with_help(refusals_[0].help);
-    std::vector<std::string> notes, helps;
-    for (const Refusal& r : refusals_) {
-      notes.push_back(r.text);
-      if (!r.help.empty() && std::find(helps.begin(), helps.end(), r.help) == helps.end()) helps.push_back(r.help);
-    }
-    return error("{} of {} nodes cannot be imported", refusals_.size(), model_.nodes.size()).with_notes(std::move(notes)).with_help(join(helps, "; "));
+    return report_refusals(refusals_, model_.nodes.size());
   }
 
   Status add_inputs() {

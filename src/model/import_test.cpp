@@ -148,6 +148,9 @@ TEST(Import, EveryUnsupportedNodeIsReportedAtOnce) {
             "  note: node 'b' (Frobnicate): the operator is not supported\n"
             "  note: node 'd' (Fancy): the operator belongs to the custom domain 'com.example'\n"
             "  help: `narrow ops` lists the supported operators; export the model with ONNX's own operators only");
+  model.nodes[0].op = model.nodes[2].op = "Frobnicate";
+  EXPECT_TRUE(error_of(model).starts_with("error: model 'm.onnx': 4 of 4 nodes cannot be imported: 3 Frobnicate, 1 Fancy\n")) << error_of(model);
+  model.nodes[0].op = model.nodes[2].op = "Relu";
   model.nodes.pop_back();
   model.outputs[0].name = "j";
   EXPECT_EQ(error_of(model), "error: model 'm.onnx': node 'b' (Frobnicate): the operator is not supported\n  help: `narrow ops` lists the supported operators");

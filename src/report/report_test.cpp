@@ -235,6 +235,19 @@ TEST(Report, AdviceThatWasTriedInVainIsSaid) {
   EXPECT_NE(text.find("calibration: max}]   (tried, no help: outputs 27.0 -> 27.1 dB)\n"), std::string::npos) << text;
 }
 
+TEST(Report, AdviceThatHelpsTogetherCanBePasted) {
+  Synthetic synthetic;
+  Finding other = synthetic.advice.findings[0];
+  other.layer = "b";
+  other.wishes = {"{match: \"b\", activations: int16}"};
+  synthetic.advice.findings.push_back(other);
+  other.layer = "c";  // the same remedy again
+  synthetic.advice.findings.push_back(other);
+  synthetic.advice.together_db = 33;
+  const std::string text = summary_text(synthetic.report());
+  EXPECT_NE(text.find("\n  all that helps: in the recipe, layers: [{match: \"a\", calibration: max}, {match: \"b\", activations: int16}]\n"), std::string::npos) << text;
+}
+
 // Exporters give names like paths; the end of one is kept.
 TEST(Report, RowsOfTheTableFitATerminal) {
   Json report = Synthetic().report();

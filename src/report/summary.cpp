@@ -124,6 +124,17 @@ std::string trial_place(const Json& tried) {
   return text;
 }
 
+// The advice that was tried and helps, each once.
+std::vector<std::string> helpful_advice(const Json::Array& findings) {
+  std::vector<std::string> helpful;
+  for (const Json& finding : findings) {
+    const Json* helps = finding.find("helps");
+    const std::string advice = word(finding, "advice");
+    if (helps != nullptr && helps->as_bool() && std::find(helpful.begin(), helpful.end(), advice) == helpful.end()) helpful.push_back(advice);
+  }
+  return helpful;
+}
+
 // The findings most worth a try: with what the outputs were measured to have then.
 std::string advice_text(const Json& report) {
   std::string text;
@@ -156,6 +167,7 @@ std::string advice_text(const Json& report) {
   if (tried->find("together_db") != nullptr) parts.push_back(fmt::format("{} dB with all that helps together", decibels(tried->find("together_db"))));
   if (tried->find("weights_only_db") != nullptr) parts.push_back(fmt::format("{} dB if nothing but the weights were rounded", decibels(tried->find("weights_only_db"))));
   text += fmt::format("tried on {}: outputs {} dB; {}\n", trial_place(*tried), decibels(tried->find("before_db")), join(parts, "; "));
+  if (tried->find("together_db") != nullptr) text += fmt::format("  all that helps: in the recipe, layers: [{}]\n", join(helpful_advice(findings), ", "));
   return text;
 }
 
