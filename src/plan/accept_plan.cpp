@@ -16,7 +16,7 @@ namespace {
 struct PlannedWeight {
   const Node* node = nullptr;
   QuantRule rule = {};
-  const QuantRule::Weight* weight = nullptr;
+  QuantRule::Weight weight = {};
   const QuantParams* activation = nullptr;
 };
 
@@ -31,7 +31,7 @@ PlannedWeight weight_of(const Graph& graph, const Plan& plan, const std::unorder
   const auto x = activations.find(graph.value(activation_of(node, found.rule, *weight)).name);
   if (x == activations.end()) return found;
   found.node = &node;
-  found.weight = &*weight;
+  found.weight = *weight;
   found.activation = x->second;
   return found;
 }
@@ -55,7 +55,7 @@ std::vector<std::string> derive_biases(Plan& plan, const Graph& graph) {
   std::vector<std::string> changed;
   for (std::size_t i = 0; i < plan.constants.size(); ++i) {
     const PlannedWeight w = weight_of(graph, plan, grids, plan.constants[i]);
-    const QuantRule::Derived* rule = w.node != nullptr ? bias_rule(*w.node, w.rule, *w.weight) : nullptr;
+    const QuantRule::Derived* rule = w.node != nullptr ? bias_rule(*w.node, w.rule, w.weight) : nullptr;
     if (rule == nullptr) continue;
     ConstantPlan bias = bias_plan(graph, *w.node, *rule, *w.activation, plan.constants[i].params);
     const auto old = std::find_if(plan.constants.begin(), plan.constants.end(), [&](const ConstantPlan& c) { return c.slot == bias.slot && c.node == bias.node; });
@@ -77,7 +77,7 @@ std::vector<std::string> fit_weights(Plan& plan, const Graph& graph, const Targe
   for (ConstantPlan& entry : plan.constants) {
     const PlannedWeight w = weight_of(graph, plan, grids, entry);
     if (w.node == nullptr) continue;
-    if (std::string note = fit_weight(graph, *w.node, w.rule, *w.weight, *w.activation, options, &entry); !note.empty()) notes.push_back(std::move(note));
+    if (std::string note = fit_weight(graph, *w.node, w.rule, w.weight, *w.activation, options, &entry); !note.empty()) notes.push_back(std::move(note));
   }
   return notes;
 }
@@ -95,7 +95,7 @@ Status accept_plan(Plan& plan, const Graph& graph, const Target& target, Diagnos
   std::vector<std::string> idle;
   NARROW_TRY(plan.verify(graph, target, &idle));
   const std::vector<std::string> widened = fit_weights(plan, graph, target);
-  if (!widened.empty()) derive_biases(plan, graph);
+  derive_biases(plan, graph);  // of the weights as they are now
   for (const std::string& note : widened) diagnostics.note(note);
   if (!idle.empty()) diagnostics.warn(fmt::format("the plan has entries of no consequence: {}", listed(idle)), "a layer computes in integers when it is no island, and what it reads and makes is planned");
   if (!changed.empty()) diagnostics.note(fmt::format("the bias scale of {} layer{} in the plan was made again from those of activation and weight: {}", changed.size(), changed.size() == 1 ? "" : "s", listed(changed)));

@@ -87,6 +87,24 @@ TEST(AcceptPlan, WeightsWidenWhenABiasWouldOverflow) {
   EXPECT_EQ(again, p) << "and then it fits";
 }
 
+// The finest scale that a weight may have is enforced without a word; the bias follows all the same.
+TEST(AcceptPlan, BiasesFollowWeightsThatAreRaisedToTheFinestScale) {
+  Case c(R"(
+graph "g"
+in %x: f32[1,2]
+%y = Gemm(%x, %w: f32[2,2] = {1, 2, 0, 0}, %b: f32[2] = {0.5, 0}) node "fc"
+out %y
+)", {{"x", -1.0F, 1.55F}, {"y", -5.0F, 5.0F}});
+  Plan p = c.plan();
+  for (ConstantPlan& entry : p.constants) {
+    if (entry.slot == 1) entry.params.scale[1] = 1.5F * std::numeric_limits<float>::min() / p.activation("x")->params.scale[0];
+  }
+  Diagnostics diagnostics;
+  must(accept_plan(p, c.graph, c.target, diagnostics));
+  EXPECT_GE(p.constant("fc", 2)->params.scale[1], 1.9F * std::numeric_limits<float>::min());
+  expect_derived(p, "fc", "x");
+}
+
 TEST(AcceptPlan, OneActivationMovesItsClassAndTheBiases) {
   Edited e;
   Plan p = must(e.with({{"activation \"x\" i8 scale=0.01 zp=-28", "activation \"x\" i8 scale=0.25 zp=3"}}));
